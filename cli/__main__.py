@@ -1,0 +1,21 @@
+"""The command line: `./metronome COMMAND`. It only walks the road from scenario to report."""
+
+import sys
+
+from cli import commands
+from scenarios.errors import BadInput
+
+
+def main() -> int:
+    try:
+        return commands.main(sys.argv[1:])
+    except BadInput as error:
+        print(f"metronome: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("metronome: interrupted; what was recorded stays readable", file=sys.stderr)
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,81 @@
+"""`metronome test`: every check of the project, one after the other."""
+
+import argparse
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+NO_TESTS_SELECTED = 5  # pytest's exit code
+
+
+def run(arguments: list[str]) -> int:
+    """Run all steps, print one line for each at the end, and return 0 only if none failed."""
+    own, extra = _split(arguments)
+    parser = argparse.ArgumentParser(
+        prog="metronome test",
+        description="Run ruff, mypy and all tests.",
+        epilog="What follows -- goes to pytest: metronome test --fast -- -k wire",
+    )
+    parser.add_argument("--fast", action="store_true", help="leave out the emulation tests")
+    parser.add_argument("--exitfirst", action="store_true", help="stop at the first failed step")
+    options = parser.parse_args(own)
+    steps = _steps(options.fast, extra)
+
+    outcomes: list[tuple[str, str, float]] = []
+    for name, command in steps:
+        print(f"\n=== {name}: {' '.join(command)}", flush=True)
+        started = time.monotonic()
+        code = _execute(command)
+        seconds = time.monotonic() - started
+        # A selection by the user may well leave one of the two halves of the tests empty.
+        empty = code == NO_TESTS_SELECTED and name.startswith("tests") and bool(extra)
+        outcome = "nothing selected" if empty else "ok" if code == 0 else "FAILED"
+        outcomes.append((name, outcome, seconds))
+        print(f"=== {name}: {outcome} in {seconds:.1f} s", flush=True)
+        if outcome == "FAILED" and options.exitfirst:
+            break
+    return _conclude(outcomes)
+
+
+def _split(arguments: list[str]) -> tuple[list[str], list[str]]:
+    """Separate our own arguments from those after -- that go to pytest."""
+    if "--" not in arguments:
+        return arguments, []
+    at = arguments.index("--")
+    return arguments[:at], arguments[at + 1 :]
+
+
+def _steps(fast: bool, extra: list[str]) -> list[tuple[str, list[str]]]:
+    pytest = ["pytest", "--durations=5", "--durations-min=1", *extra, "-m"]
+    steps = [
+        ("ruff check", ["ruff", "check", "."]),
+        ("ruff format", ["ruff", "format", "--check", "."]),
+        ("mypy", ["mypy"]),
+        ("tests without emulation", [*pytest, "not emulation"]),
+    ]
+    if not fast:
+        steps.append(("tests with emulation", [*pytest, "emulation"]))
+    return steps
+
+
+def _execute(command: list[str]) -> int:
+    """Run a Python tool of this environment at the root, its output going straight to ours."""
+    return subprocess.run([sys.executable, "-u", "-m", *command], cwd=ROOT, check=False).returncode
+
+
+def _conclude(outcomes: list[tuple[str, str, float]]) -> int:
+    print()
+    for name, outcome, seconds in outcomes:
+        print(f"{name:<24} {outcome:<16} {seconds:7.1f} s")
+    failed = [name for name, outcome, _ in outcomes if outcome == "FAILED"]
+    tests = [outcome for name, outcome, _ in outcomes if name.startswith("tests")]
+    if tests and all(outcome == "nothing selected" for outcome in tests):
+        failed.append("tests (none selected)")
+    total = sum(seconds for _, _, seconds in outcomes)
+    if failed:
+        print(f"metronome test: FAILED: {', '.join(failed)} ({total:.0f} s)", flush=True)
+        return 1
+    print(f"metronome test: all {len(outcomes)} checks passed ({total:.0f} s)", flush=True)
+    return 0

@@ -1,0 +1,82 @@
+"""The commands and their options."""
+
+import argparse
+import os
+from pathlib import Path
+
+from scenarios.errors import BadInput
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> None:  # type: ignore[override]
+        raise BadInput(f"{message}; see ./metronome --help")
+
+
+def main(arguments: list[str]) -> int:
+    """Do what the command line says; returns the exit code."""
+    if arguments[:1] == ["test"]:
+        from cli import check
+
+        return check.run(arguments[1:])
+    options = _parser().parse_args(arguments or ["--help"])
+    code: int = options.command(options)
+    return code
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="metronome", description="How long federated training really takes.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=_Parser)
+    run = commands.add_parser("run", help="run a scenario (default: quickstart)")
+    run.add_argument("scenario", nargs="?", default="quickstart", help="a name from `list`, or a file")
+    run.add_argument("--links", action="append", default=[], metavar="TIER=PROFILE")
+    run.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="changes")
+    run.add_argument("--clock", choices=("wall", "virtual"))
+    run.add_argument("--backend", choices=("auto", "native", "guest"))
+    run.add_argument("--seed", type=int)
+    run.add_argument("--data", type=Path, help="data sets in torchvision's layout (or METRONOME_DATA)")
+    run.add_argument("--out", help="the run's directory (default: runs/NAME-TIME)")
+    run.add_argument("--cli", action="store_true", help="stop in Mininet's CLI before training")
+    run.set_defaults(command=_run)
+    listing = commands.add_parser("list", help="list the scenarios")
+    listing.set_defaults(command=_list)
+    profiles = commands.add_parser("profiles", help="list link and device profiles")
+    profiles.set_defaults(command=_profiles)
+    doctor = commands.add_parser("doctor", help="what this machine can do")
+    doctor.set_defaults(command=_doctor)
+    commands.add_parser("test", help="run every check of the project (test --help)")
+    return parser
+
+
+def _run(options: argparse.Namespace) -> int:
+    from cli.run import run
+
+    data = options.data or os.environ.get("METRONOME_DATA")
+    if data and not Path(data).is_dir():
+        raise BadInput(f"--data {data}: no such directory; name one in torchvision's layout")
+    return run(
+        options.scenario,
+        changes=options.changes,
+        links=options.links,
+        overrides={"clock": options.clock, "backend": options.backend, "seed": options.seed},
+        data_dir=Path(data).resolve() if data else None,
+        out=options.out,
+        interactive=options.cli,
+    )
+
+
+def _list(_options: argparse.Namespace) -> int:
+    from cli.listing import scenarios
+
+    return scenarios()
+
+
+def _profiles(_options: argparse.Namespace) -> int:
+    from cli.listing import profiles
+
+    return profiles()
+
+
+def _doctor(_options: argparse.Namespace) -> int:
+    from cli.doctor import doctor
+
+    return doctor()

@@ -1,0 +1,84 @@
+"""How a run goes, while it goes: a live line on a terminal, plain lines elsewhere."""
+
+import time
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.progress import TaskID as BarId
+
+from reports.words import duration
+
+_WORDS = {
+    "network": "building the network",
+    "joining": "starting the nodes",
+    "probing": "measuring the links",
+    "training": "training",
+}
+
+
+class RunDisplay:
+    """Shows round, accuracy so far, elapsed time and time left."""
+
+    def __init__(self, rounds: int, console: Console) -> None:
+        self._console, self._rounds = console, rounds
+        self._live = console.is_terminal
+        self._started: float | None = None
+        self._round, self._elapsed = 0, 0.0
+        self._accuracy: float | None = None
+        self._words = "starting"
+        self._progress = Progress(
+            TextColumn("[bold]{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[figures]}"),
+            console=console,
+            transient=True,
+        )
+        self._bar: BarId | None = None
+
+    def __enter__(self) -> "RunDisplay":
+        if self._live:
+            self._progress.start()
+            self._bar = self._progress.add_task("starting", total=self._rounds, figures="")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._progress.stop()
+
+    def status(self, fields: dict[str, Any]) -> None:
+        phase = fields["phase"]
+        if phase == "round":
+            self._round, self._elapsed = fields["round"], fields["elapsed"]
+            self._started = self._started or time.monotonic()
+            if self._round:
+                self._line(f"round {self._round}/{self._rounds}  {self._figures()}")
+        elif phase == "lost":
+            self._line(f"lost {fields['node']} ({fields['error']}); going on with a quorum")
+        else:
+            self._words = _WORDS[phase]
+            self._line(self._words)
+
+    def evaluation(self, line: dict[str, Any]) -> None:
+        if line.get("accuracy") is not None:
+            self._accuracy = line["accuracy"]
+
+    def tick(self) -> None:
+        if self._bar is not None:
+            self._progress.update(
+                self._bar, completed=self._round, description=self._words, figures=self._figures()
+            )
+
+    def _figures(self) -> str:
+        parts = []
+        if self._accuracy is not None:
+            parts.append(f"accuracy {self._accuracy:.1%}")
+        if self._round and self._started is not None:
+            each = (time.monotonic() - self._started) / self._round
+            parts.append(f"elapsed {duration(self._elapsed)}")
+            parts.append(f"about {duration(each * (self._rounds - self._round))} left")
+        return "  ".join(parts)
+
+    def _line(self, text: str) -> None:
+        if not self._live:
+            self._console.print(text, highlight=False)

@@ -1,0 +1,48 @@
+"""`metronome doctor`: what this machine can do, and which backend a run would take."""
+
+import os
+import shutil
+
+import psutil
+from rich.console import Console
+from rich.table import Table
+
+from netem import backends
+from netem.backends.guest import SHARED_MEMORY, STOCK_KERNEL
+from netem.capabilities import probe
+from scenarios import loader, planner
+from scenarios.plan import LinkSpec
+
+
+def doctor() -> int:
+    """Print a table, then the backend and the reason."""
+    can = probe()
+    table = Table(title="This machine", title_justify="left", show_header=False)
+    table.add_row("kernel", f"{os.uname().sysname} {os.uname().release}")
+    table.add_row("user", "root" if os.geteuid() == 0 else "not root")
+    unknown = "not tried: that needs root" if os.geteuid() != 0 else "no"
+    for label, has in (
+        ("network namespaces", can.namespaces),
+        ("veth, bridge", can.veth and can.bridge),
+        ("HTB (rates)", can.htb),
+        ("netem (latency, loss)", can.netem),
+        ("Open vSwitch", can.openvswitch),
+    ):
+        table.add_row(label, "yes" if has else unknown)
+    guest = shutil.which(STOCK_KERNEL)
+    table.add_row("guest kernel", guest or f"{STOCK_KERNEL} missing (package user-mode-linux)")
+    table.add_row("cores", str(len(os.sched_getaffinity(0))))
+    memory = psutil.virtual_memory()
+    table.add_row("memory", f"{memory.available >> 20} of {memory.total >> 20} MB free")
+    shared = shutil.disk_usage(SHARED_MEMORY)
+    table.add_row(str(SHARED_MEMORY), f"{shared.free >> 20} of {shared.total >> 20} MB free")
+    console = Console()
+    console.print(table)
+    scenario = loader.load("quickstart")
+    links = [
+        LinkSpec("host", "switch", tier, None, *planner.shapes(link))
+        for tier, link in scenario.links.items()
+    ]
+    name, why = backends.choose("auto", scenario.clock, links, can)
+    console.print(f"A run of quickstart would take the backend [bold]{name}[/bold]: {why}.")
+    return 0

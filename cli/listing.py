@@ -1,0 +1,45 @@
+"""`metronome list` and `metronome profiles`."""
+
+import tomllib
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from netem import profiles as known
+from scenarios import loader
+
+
+def scenarios() -> int:
+    """The scenario library, one line each."""
+    table = Table(title="Scenarios", title_justify="left")
+    table.add_column("name", style="bold", no_wrap=True)
+    table.add_column("about")
+    for name, path in loader.library().items():
+        table.add_row(name, tomllib.loads(path.read_text()).get("about", ""))
+    Console().print(table)
+    return 0
+
+
+def profiles() -> int:
+    """Every named link and device with its numbers."""
+    console = Console()
+    links = Table(title="Links (--links TIER=NAME)", title_justify="left")
+    for column in ("name", "down", "up", "delay", "jitter", "loss", "about"):
+        links.add_column(column, no_wrap=column == "name")
+    for name, link in known.links().items():
+        rate = link.get("rate", "-")
+        down, up = link.get("rate_down", rate), link.get("rate_up", rate)
+        links.add_row(name, down, up, *_texts(link, "delay", "jitter", "loss", "about"))
+    devices = Table(title="Devices (devices.ROLE in a scenario)", title_justify="left")
+    for column in ("name", "FLOP/s", "per step", "memory/s", "about"):
+        devices.add_column(column, no_wrap=column == "name")
+    for name, device in known.devices().items():
+        devices.add_row(name, *_texts(device, "speed", "overhead", "memory", "about"))
+    console.print(links)
+    console.print(devices)
+    return 0
+
+
+def _texts(entry: dict[str, Any], *keys: str) -> list[str]:
+    return [str(entry.get(key, "-")) for key in keys]

@@ -1,0 +1,103 @@
+"""A run directory with all that a run needs, before anything is started."""
+
+import json
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from scenarios import loader, planner
+from scenarios.errors import BadInput
+from scenarios.plan import Plan
+from scenarios.schema import Scenario
+
+RUNS = Path("runs")
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What the runner starts from; nothing is written before `write`."""
+
+    scenario: Scenario
+    plan: Plan
+    run_dir: Path
+    initial: dict[str, np.ndarray]
+    parts: list[np.ndarray]
+    data_dir: Path | None
+
+    def write(self) -> None:
+        """Make the run directory and put there all that nodes and workers read."""
+        from protocols.wire import Message, write_file
+
+        try:
+            self.run_dir.mkdir(parents=True, exist_ok=True)
+            (self.run_dir / "logs").mkdir()
+        except OSError as error:
+            raise BadInput(
+                f"--out {self.run_dir}: cannot be made ({error.strerror}); "
+                "name a directory you may write to"
+            ) from None
+        arrays = {f"client{index}": part for index, part in enumerate(self.parts)}
+        np.savez(self.run_dir / "partition.npz", allow_pickle=False, **arrays)
+        learning = {
+            "dataset": self.scenario.task.dataset,
+            "data_dir": str(self.data_dir) if self.data_dir else None,
+            "model": self.scenario.task.model,
+            "partition": "partition.npz",
+            "seed": self.scenario.seed,
+        }
+        (self.run_dir / "learning.json").write_text(json.dumps(learning))
+        (self.run_dir / "scenario.toml").write_text(loader.dump(self.scenario))
+        (self.run_dir / "plan.json").write_text(self.plan.to_json())
+        first = Message("initial", "metronome", 0, {}, self.initial)
+        write_file(self.run_dir / "initial.model", first)
+
+
+def output_directory(scenario: Scenario, out: str | None) -> Path:
+    """Where this run goes; BadInput when that place is in use."""
+    path = Path(out) if out else RUNS / f"{scenario.name}-{time.strftime('%Y%m%d-%H%M%S')}"
+    while out is None and path.exists():
+        path = path.with_name(path.name + "x")
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise BadInput(f"--out {path}: in use; name another directory, or empty this one")
+    return path.resolve()
+
+
+def trainer_of(scenario: Scenario) -> str:
+    """`pool` unless the scenario says otherwise: nodes then need no torch."""
+    return "pool" if scenario.compute.trainer == "auto" else scenario.compute.trainer
+
+
+def prepare(scenario: Scenario, data_dir: Path | None, out: str | None) -> Prepared:
+    """Load the data, split it, make the first model, and plan; nothing is written yet."""
+    from learning import datasets, flops, models, partitions
+
+    run_dir = output_directory(scenario, out)
+    task, clients = scenario.task, planner.client_count(scenario)
+    data = datasets.load(task.dataset, data_dir)
+    parts = partitions.make(
+        task.partition,
+        data.train_labels,
+        clients,
+        task.samples_per_client,
+        task.concentration,
+        scenario.seed,
+    )
+    shape = (data.channels, data.size, data.classes)
+    initial = models.export(models.build(task.model, *shape, seed=scenario.seed))
+    plan = planner.plan(
+        scenario,
+        run=run_dir.name,
+        trainer=trainer_of(scenario),
+        samples=[len(part) for part in parts],
+        flops_per_step=flops.training_flops(task.model, *shape, task.batch_size),
+        tensors={name: (str(t.dtype), t.shape) for name, t in initial.items()},
+    )
+    return Prepared(scenario, plan, run_dir, initial, parts, data_dir)
+
+
+def worker_count(scenario: Scenario) -> int:
+    """One worker for each core this process may use, unless the scenario says otherwise."""
+    return scenario.compute.workers or len(os.sched_getaffinity(0))

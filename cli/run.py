@@ -1,0 +1,75 @@
+"""`metronome run`: scenario -> plan -> network -> nodes -> records -> report."""
+
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from cli.display import RunDisplay
+from cli.preparation import prepare
+from cli.runner import Runner, RunFailed
+from netem import backends
+from netem.backends.guest import check_room
+from netem.capabilities import probe
+from netem.spool import sweep
+from reports.finish import RunFacts, finish
+from reports.table import result_table
+from scenarios import loader
+
+
+def run(
+    name_or_file: str,
+    changes: Sequence[str],
+    links: Sequence[str],
+    overrides: Mapping[str, Any],
+    data_dir: Path | None,
+    out: str | None,
+    interactive: bool,
+) -> int:
+    """Run one scenario and show what came of it; 0, or 1 when the run itself failed."""
+    began = time.monotonic()
+    console = Console()
+    scenario = loader.load(name_or_file, changes, links, overrides)
+    for name in sweep():
+        console.print(f"cleared away what a killed run had left: {name}")
+    prepared = prepare(scenario, data_dir, out)
+    chosen, why = backends.choose(scenario.backend, scenario.clock, prepared.plan.links, probe())
+    backend = backends.make(chosen, scenario.clock)
+    if chosen == "guest":
+        check_room(prepared.plan)
+    prepared.write()
+    console.print(f"{scenario.name}: {len(prepared.plan.nodes)} nodes, backend {chosen} ({why})")
+    failure: str | None = None
+    with RunDisplay(scenario.protocol.rounds, console) as display:
+        runner = Runner(prepared, backend, display)
+        try:
+            runner.run(interactive)
+        except RunFailed as error:
+            failure = str(error)
+        except KeyboardInterrupt:
+            failure = "interrupted"
+    summary = finish(
+        prepared.run_dir,
+        RunFacts(
+            name=scenario.name,
+            protocol=scenario.protocol.name,
+            clock=scenario.clock,
+            backend=chosen,
+            seed=scenario.seed,
+            target_accuracy=scenario.task.target_accuracy,
+            host_seconds=time.monotonic() - began,
+            lost=runner.lost,
+            fidelity={},
+            failure=failure,
+        ),
+    )
+    console.print(result_table(summary))
+    console.print(f"records: {prepared.run_dir}")
+    if failure == "interrupted":
+        raise KeyboardInterrupt
+    if failure:
+        console.print(f"[bold red]the run failed:[/bold red] {failure}")
+        return 1
+    return 0

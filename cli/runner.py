@@ -1,0 +1,139 @@
+"""One run, from a prepared directory to its records: workers, evaluator, network, clean-up."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Protocol
+
+from cli.preparation import Prepared, worker_count
+from learning.supervisor import PoolBroken, WorkerPool
+from netem import backends
+from netem.spool import RunSpool
+
+ROOT = Path(__file__).resolve().parent.parent
+_POLL_SECONDS = 0.1
+_EVALUATION_SECONDS = 600.0
+
+
+class RunFailed(Exception):
+    """The run ended early; the sentence is its cause."""
+
+
+class Display(Protocol):
+    """Whoever shows how the run goes."""
+
+    def status(self, fields: dict[str, Any]) -> None: ...
+    def evaluation(self, line: dict[str, Any]) -> None: ...
+    def tick(self) -> None: ...
+
+
+class Runner:
+    """Starts everything outside the network and ends it, however the run ends."""
+
+    def __init__(self, prepared: Prepared, backend: backends.Backend, display: Display) -> None:
+        self._prepared, self._backend, self._display = prepared, backend, display
+        self._run_dir = prepared.run_dir
+        self.lost: list[str] = []
+        self.busy_seconds = 0.0
+
+    def run(self, interactive: bool = False) -> None:
+        """RunFailed with the cause when a node, worker, link or guest fails."""
+        spool = RunSpool(self._prepared.plan.run)
+        pool = WorkerPool(self._run_dir, spool.path, worker_count(self._prepared.scenario))
+        evaluator: subprocess.Popen[bytes] | None = None
+        inside: subprocess.Popen[bytes] | None = None
+        try:
+            if self._prepared.plan.trainer == "pool":
+                pool.start()
+            evaluator = self._start_evaluator(spool.path)
+            log = self._run_dir / "logs" / "network.log"
+            inside = self._backend.start(self._run_dir, spool.path, log, interactive)
+            if not interactive:
+                spool.remember_session(inside.pid)
+            self._follow(inside, pool, spool.path)
+            self._finish_evaluations(evaluator, spool.path)
+            self.busy_seconds = pool.busy_seconds()
+        except PoolBroken as error:
+            raise RunFailed(str(error)) from None
+        finally:
+            # A second Ctrl-C must not leave half of it behind.
+            before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+            for process in (inside, evaluator):
+                if process is not None and process.poll() is None:
+                    process.kill()
+                    process.wait()
+            pool.stop()
+            spool.remove()
+            signal.signal(signal.SIGINT, before)
+
+    def _start_evaluator(self, spool: Path) -> "subprocess.Popen[bytes]":
+        command = [sys.executable, "-m", "learning.evaluator"]
+        command += ["--run", str(self._run_dir), "--spool", str(spool), "--parent", str(os.getpid())]
+        with (self._run_dir / "logs" / "evaluator.log").open("wb") as log:
+            return subprocess.Popen(
+                command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                start_new_session=True,
+            )
+
+    def _follow(self, inside: "subprocess.Popen[bytes]", pool: WorkerPool, spool: Path) -> None:
+        """Until the inside says how it ended, or is gone."""
+        status = _tail(spool / "status.jsonl")
+        evaluations = _tail(self._run_dir / "evaluations.jsonl")
+        while True:
+            gone = inside.poll() is not None
+            for fields in status():
+                if fields["phase"] == "done":
+                    return
+                if fields["phase"] == "failed":
+                    raise RunFailed(fields["error"])
+                if fields["phase"] == "lost":
+                    self.lost.append(fields["node"])
+                self._display.status(fields)
+            for line in evaluations():
+                self._display.evaluation(line)
+            if gone:
+                raise RunFailed(self._obituary(inside))
+            pool.check()
+            self._display.tick()
+            time.sleep(_POLL_SECONDS)
+
+    def _finish_evaluations(self, evaluator: "subprocess.Popen[bytes]", spool: Path) -> None:
+        (spool / "evaluate" / "stop").touch()
+        try:
+            code = evaluator.wait(_EVALUATION_SECONDS)
+        except subprocess.TimeoutExpired:
+            raise RunFailed("the evaluator did not finish; see logs/evaluator.log") from None
+        if code != 0:
+            raise RunFailed(f"the evaluator ended with code {code}; see logs/evaluator.log")
+
+    def _obituary(self, inside: "subprocess.Popen[bytes]") -> str:
+        log = self._run_dir / "logs" / "network.log"
+        lines = log.read_text(errors="replace").strip().splitlines() if log.exists() else []
+        last = lines[-1] if lines else "it said nothing"
+        where = f"{self._backend.name} network ended by itself (code {inside.returncode})"
+        return f"the {where}: {last}; see {log}"
+
+
+def _tail(path: Path) -> Callable[[], Iterator[dict[str, Any]]]:
+    """A function that yields the complete JSON lines added since its last call."""
+    position = 0
+
+    def read() -> Iterator[dict[str, Any]]:
+        nonlocal position
+        try:
+            with path.open("rb") as file:
+                file.seek(position)
+                data = file.read()
+        except FileNotFoundError:
+            return
+        end = data.rfind(b"\n") + 1
+        position += end
+        for line in data[:end].splitlines():
+            yield json.loads(line)
+
+    return read

@@ -1,0 +1,30 @@
+"""One training job from task to result, or to the sentence that says why there is none."""
+
+import math
+import traceback
+
+import numpy as np
+
+from learning.context import Context
+from learning.seam import Result, Task, TrainingFailed
+from learning.training import train
+
+
+def attempt(task: Task, context: Context) -> Result:
+    """Train; whatever goes wrong becomes TrainingFailed with one sentence."""
+    try:
+        result = train(task, context)
+    except Exception as error:
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        reason = "".join(traceback.format_exception_only(error)).strip().splitlines()[-1]
+        raise TrainingFailed(
+            f"job {task.job} failed: {reason} ({where.filename}:{where.lineno})"
+        ) from error
+    # The wire would refuse such weights later, with less to go by.
+    finite = all(np.isfinite(array).all() for array in result.tensors.values())
+    if not finite or not math.isfinite(result.loss):
+        raise TrainingFailed(
+            f"job {task.job} diverged: after {result.steps} steps its weights or loss are not "
+            f"finite; a smaller learning rate than {task.learning_rate:g} may help"
+        )
+    return result

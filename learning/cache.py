@@ -1,0 +1,58 @@
+"""The user's cache directory, and files in it that are either whole or absent."""
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+
+def cache_dir() -> Path:
+    """`metronome` under XDG_CACHE_HOME, or under ~/.cache when that is not set."""
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "metronome"
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Writes aside, then renames."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, aside = tempfile.mkstemp(dir=path.parent, prefix=".aside-")
+    try:
+        with os.fdopen(handle, "w") as file:
+            json.dump(value, file)
+        os.replace(aside, path)
+    except BaseException:
+        os.unlink(aside)
+        raise
+
+
+def write_arrays(folder: Path, arrays: Mapping[str, np.ndarray]) -> None:
+    """Writes every array as NAME.npy into a folder beside `folder`, then renames that folder."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    aside = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".aside-"))
+    try:
+        aside.chmod(0o755)
+        for name, array in arrays.items():
+            np.save(aside / f"{name}.npy", array, allow_pickle=False)
+        os.rename(aside, folder)
+    except OSError:
+        # Another process may have stored the same arrays first; theirs are as good.
+        if not folder.is_dir():
+            raise
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def read_arrays(folder: Path, names: tuple[str, ...]) -> dict[str, np.ndarray] | None:
+    """Maps the arrays into memory that all processes share; None when they are not there."""
+    try:
+        return {
+            name: np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)
+            for name in names
+        }
+    except (OSError, ValueError):
+        return None

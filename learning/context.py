@@ -1,0 +1,80 @@
+"""What a process needs to train and evaluate for one run: data, partition, model, device."""
+
+from __future__ import annotations
+
+import json
+from collections import OrderedDict
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from learning import datasets, models
+from learning.datasets import Dataset
+
+CACHED_BYTES = 256 * 2**20
+
+
+class Context:
+    """Holds one module that every task reuses, and the samples of the clients last seen."""
+
+    def __init__(
+        self,
+        dataset: Dataset,
+        partition: Sequence[np.ndarray],
+        module: nn.Module,
+        device: torch.device | None = None,
+        cached_bytes: int = CACHED_BYTES,
+    ) -> None:
+        self.dataset = dataset
+        self.partition = partition
+        self.device = device or torch.device("cpu")
+        self.module = module.to(self.device)
+        self._cached_bytes = cached_bytes
+        self._samples: OrderedDict[int, tuple[Tensor, Tensor]] = OrderedDict()
+        shape = (1, dataset.channels, 1, 1)
+        self._mean = torch.tensor(dataset.mean).view(shape)
+        self._std = torch.tensor(dataset.std).view(shape)
+
+    @classmethod
+    def load(cls, run_dir: Path) -> Context:
+        """Reads the run's inputs; takes a GPU when there is one, else one core of the CPU.
+
+        One thread per process: the pool has a process per core, and a result must not depend on
+        how many threads computed it.
+        """
+        torch.set_num_threads(1)
+        torch.backends.cudnn.deterministic = True
+        settings = json.loads((run_dir / "learning.json").read_text())
+        data_dir = settings["data_dir"]
+        dataset = datasets.load(settings["dataset"], Path(data_dir) if data_dir else None)
+        with np.load(run_dir / settings["partition"], allow_pickle=False) as stored:
+            partition = [stored[f"client{i}"] for i in range(len(stored.files))]
+        module = models.build(
+            settings["model"], dataset.channels, dataset.size, dataset.classes, settings["seed"]
+        )
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        return cls(dataset, partition, module, device)
+
+    def samples(self, client: int) -> tuple[Tensor, Tensor]:
+        """The client's normalised images and its labels, on the device."""
+        if client in self._samples:
+            self._samples.move_to_end(client)
+            return self._samples[client]
+        indices = self.partition[client]
+        images = self.normalised(self.dataset.train_images[indices])
+        labels = torch.tensor(self.dataset.train_labels[indices], device=self.device)
+        self._samples[client] = images, labels
+        while len(self._samples) > 1 and self._held() > self._cached_bytes:
+            self._samples.popitem(last=False)
+        return images, labels
+
+    def normalised(self, images: np.ndarray) -> Tensor:
+        """Pixels as floats of mean 0 and deviation 1 per channel, on the device."""
+        pixels = torch.tensor(images).float().div_(255)
+        return pixels.sub_(self._mean).div_(self._std).to(self.device)
+
+    def _held(self) -> int:
+        return sum(images.nbytes + labels.nbytes for images, labels in self._samples.values())

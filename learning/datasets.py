@@ -1,0 +1,234 @@
+"""Data sets by name: where they are looked for, and how they are kept decoded between runs.
+
+Nothing here imports torch until a file must be decoded, so that names can be checked at once.
+"""
+
+import contextlib
+import difflib
+import hashlib
+import os
+import socket
+import sys
+import tempfile
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from learning import tiny
+from learning.cache import cache_dir, read_arrays, write_arrays
+from learning.idx import read_idx
+from scenarios.errors import BadInput
+
+DEBIAN_FASHION_MNIST = Path("/usr/share/datasets/fashion-mnist")
+_PARTS = ("train_images", "train_labels", "test_images", "test_labels")
+_DOWNLOAD_STALL_SECONDS = 30.0
+
+Arrays = dict[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Images are uint8 (N, C, H, W), labels int64; mean and std are per channel, of 0..1 pixels."""
+
+    name: str
+    train_images: np.ndarray
+    train_labels: np.ndarray
+    test_images: np.ndarray
+    test_labels: np.ndarray
+    classes: int
+    mean: tuple[float, ...]
+    std: tuple[float, ...]
+
+    @property
+    def channels(self) -> int:
+        return int(self.train_images.shape[1])
+
+    @property
+    def size(self) -> int:
+        """Height and width of an image, which are equal."""
+        return int(self.train_images.shape[2])
+
+
+@dataclass(frozen=True)
+class _Known:
+    """What is known of a data set before it is read: its torchvision class and that one's files."""
+
+    torchvision: str
+    files: tuple[str, ...]
+    mean: tuple[float, ...]
+    std: tuple[float, ...]
+    classes: int = 10
+
+
+_IDX_FILES = tuple(
+    f"{part}-{kind}-ubyte" for part in ("train", "t10k") for kind in ("images-idx3", "labels-idx1")
+)
+_CIFAR_FILES = (*(f"data_batch_{i}" for i in range(1, 6)), "test_batch", "batches.meta")
+
+_KNOWN = {
+    "fashionmnist": _Known(
+        torchvision="FashionMNIST",
+        files=tuple(f"FashionMNIST/raw/{file}" for file in _IDX_FILES),
+        mean=(0.2860,),
+        std=(0.3530,),
+    ),
+    "mnist": _Known(
+        torchvision="MNIST",
+        files=tuple(f"MNIST/raw/{file}" for file in _IDX_FILES),
+        mean=(0.1307,),
+        std=(0.3081,),
+    ),
+    "cifar10": _Known(
+        torchvision="CIFAR10",
+        files=tuple(f"cifar-10-batches-py/{file}" for file in _CIFAR_FILES),
+        mean=(0.4914, 0.4822, 0.4465),
+        std=(0.2470, 0.2435, 0.2616),
+    ),
+}
+NAMES = (*_KNOWN, "tiny")
+
+
+def load(name: str, data_dir: Path | None) -> Dataset:
+    """The data set, from the first place that has it: data_dir (or METRONOME_DATA), Debian's
+    package, torchvision's download."""
+    if name not in NAMES:
+        raise BadInput(_unknown(name))
+    if name == "tiny":
+        return Dataset(
+            name="tiny", **tiny.generate(), classes=tiny.CLASSES, mean=(0.5,), std=(0.3,)
+        )
+    known = _KNOWN[name]
+    arrays = (
+        _from_directory(name, known, data_dir) or _from_debian(name) or _from_download(name, known)
+    )
+    return Dataset(name=name, **arrays, classes=known.classes, mean=known.mean, std=known.std)
+
+
+def _unknown(name: str) -> str:
+    close = difflib.get_close_matches(name.lower(), NAMES, 1)
+    hint = f'did you mean "{close[0]}"? ' if close else ""
+    return f'task.dataset: unknown data set "{name}"; {hint}(there are {", ".join(NAMES)})'
+
+
+def _from_directory(name: str, known: _Known, data_dir: Path | None) -> Arrays | None:
+    environment = os.environ.get("METRONOME_DATA")
+    root = data_dir or (Path(environment) if environment else None)
+    if root is None:
+        return None
+    place = "--data" if data_dir else "METRONOME_DATA"
+    if not root.is_dir():
+        raise BadInput(f"{place}: there is no directory {root}; name one in torchvision's layout")
+    files = [root / file for file in known.files]
+    if not all(file.is_file() for file in files):
+        return None
+    key = f"{name}-dir-{_fingerprint(files)}"
+    try:
+        return _cached(key, lambda: _decode_torchvision(known, root, download=False))
+    except _Unreadable as error:
+        raise BadInput(
+            f"{place}: torchvision cannot read {name} in {root} ({error}); lay its files out anew"
+        ) from error
+
+
+def _from_debian(name: str) -> Arrays | None:
+    if name != "fashionmnist":
+        return None
+    files = [DEBIAN_FASHION_MNIST / f"{file}.gz" for file in _IDX_FILES]
+    if not all(file.is_file() for file in files):
+        return None
+    try:
+        return _cached(f"{name}-debian-{_fingerprint(files)}", lambda: _decode_idx(files))
+    except _Unreadable as error:
+        raise BadInput(
+            f"task.dataset: {error}; reinstall Debian's package dataset-fashion-mnist"
+        ) from error
+
+
+def _from_download(name: str, known: _Known) -> Arrays:
+    try:
+        return _cached(f"{name}-download", lambda: _download(known))
+    except _Unreadable as error:
+        package = ", install Debian's package dataset-fashion-mnist,"
+        raise BadInput(
+            f"task.dataset: {name} was not found and could not be downloaded ({error}); give --data"
+            f" DIR or METRONOME_DATA a directory that holds {known.files[0]} and its siblings"
+            f"{package if name == 'fashionmnist' else ''} or connect to the internet, so that"
+            " torchvision can download it"
+        ) from error
+
+
+def _cached(key: str, decode: Callable[[], Arrays]) -> Arrays:
+    folder = cache_dir() / "data" / key
+    arrays = read_arrays(folder, _PARTS)
+    if arrays is not None:
+        return arrays
+    decoded = decode()
+    # Without room or permission to keep it this run does with the copy in memory.
+    with contextlib.suppress(OSError):
+        write_arrays(folder, decoded)
+    return read_arrays(folder, _PARTS) or decoded
+
+
+def _fingerprint(files: list[Path]) -> str:
+    """Changes when a source file is replaced, without reading it."""
+    stamps = [(str(f.resolve()), f.stat().st_size, f.stat().st_mtime_ns) for f in files]
+    return hashlib.sha256(repr(stamps).encode()).hexdigest()[:12]
+
+
+class _Unreadable(Exception):
+    """Why a data set's files could not be decoded, as half a sentence."""
+
+
+def _decode_idx(files: list[Path]) -> Arrays:
+    try:
+        decoded = [read_idx(file) for file in files]
+    except (ValueError, EOFError, OSError, zlib.error) as error:
+        raise _Unreadable(_first_line(error)) from error
+    return {
+        part: array.astype(np.int64) if array.ndim == 1 else array[:, np.newaxis]
+        for part, array in zip(_PARTS, decoded, strict=True)
+    }
+
+
+def _decode_torchvision(known: _Known, root: Path, download: bool) -> Arrays:
+    from learning.torchvision_shim import import_torchvision
+
+    arrays: Arrays = {}
+    try:
+        kind = getattr(import_torchvision().datasets, known.torchvision)
+        for part in ("train", "test"):
+            samples = kind(root, train=part == "train", download=download)
+            images = np.asarray(samples.data)
+            # torchvision keeps grey images as (N, H, W) and colour ones as (N, H, W, C).
+            images = images[:, np.newaxis] if images.ndim == 3 else images.transpose(0, 3, 1, 2)
+            arrays[f"{part}_images"] = np.ascontiguousarray(images)
+            arrays[f"{part}_labels"] = np.asarray(samples.targets, np.int64)
+    except Exception as error:  # torchvision lets everything through, from OSError to pickle's own
+        raise _Unreadable(_first_line(error)) from error
+    return arrays
+
+
+def _download(known: _Known) -> Arrays:
+    """Downloads aside, so that an interrupted download leaves nothing that looks whole."""
+    parent = cache_dir() / "data"
+    try:
+        parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _Unreadable(_first_line(error)) from error
+    stall = socket.getdefaulttimeout()
+    socket.setdefaulttimeout(_DOWNLOAD_STALL_SECONDS)
+    try:
+        with (
+            tempfile.TemporaryDirectory(dir=parent, prefix=".download-") as aside,
+            contextlib.redirect_stdout(sys.stderr),
+        ):
+            return _decode_torchvision(known, Path(aside), download=True)
+    finally:
+        socket.setdefaulttimeout(stall)
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(":. ")

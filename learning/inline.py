@@ -1,0 +1,50 @@
+"""Training inside the node's own process, in a thread so that submit returns at once."""
+
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+
+import torch
+
+from learning.attempt import attempt
+from learning.context import Context
+from learning.seam import Result, Task
+
+
+class InlineTrainer:
+    """Trains one task after another with a single torch thread, as a worker of the pool does."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        # OpenMP keeps its number of threads per thread: set it in the one that trains.
+        self._thread = ThreadPoolExecutor(1, "training", torch.set_num_threads, (1,))
+
+    @classmethod
+    def load(cls, run_dir: Path) -> "InlineTrainer":
+        """A trainer with the data, partition and model of a run."""
+        return cls(Context.load(run_dir))
+
+    def submit(self, task: Task) -> "InlinePending":
+        """Begin the task, or queue it behind those before."""
+        return InlinePending(task.job, self._thread.submit(attempt, task, self._context))
+
+    def close(self) -> None:
+        """Drop what has not begun and wait for what has."""
+        self._thread.shutdown(cancel_futures=True)
+
+
+class InlinePending:
+    """A job in this process's training thread."""
+
+    def __init__(self, job: str, future: "Future[Result]") -> None:
+        self._job = job
+        self._future = future
+
+    def result(self, deadline_seconds: float) -> Result:
+        """Wait for the training thread."""
+        try:
+            return self._future.result(deadline_seconds)
+        except TimeoutError as error:
+            raise TimeoutError(
+                f"job {self._job} had no result after {deadline_seconds:g} s; "
+                "this machine is too slow for it"
+            ) from error

@@ -1,0 +1,80 @@
+"""Models by name, and their weights as named arrays.
+
+Importing this file does not import torch, so that names can be checked at once.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from scenarios.errors import BadInput
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+NAMES = ("lenet5", "resnet18", "tiny-mlp")
+
+
+def check(name: str, size: int | None = None) -> None:
+    """Raises BadInput for an unknown model, or one that does not fit images of this size."""
+    if name not in NAMES:
+        close = difflib.get_close_matches(name.lower(), NAMES, 1)
+        hint = f'did you mean "{close[0]}"? ' if close else ""
+        raise BadInput(f'task.model: unknown model "{name}"; {hint}(there are {", ".join(NAMES)})')
+    if name == "lenet5" and size not in (None, 28, 32):
+        raise BadInput(
+            f"task.model: lenet5 takes images of 28x28 or 32x32, and this data set's are"
+            f" {size}x{size}; take resnet18"
+        )
+
+
+def build(name: str, channels: int, size: int, classes: int, seed: int) -> nn.Module:
+    """The model with weights that depend on the seed alone."""
+    check(name, size)
+    import torch
+
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return _construct(name, channels, size, classes)
+
+
+def _construct(name: str, channels: int, size: int, classes: int) -> nn.Module:
+    if name == "lenet5":
+        from learning.lenet import LeNet5
+
+        return LeNet5(channels, size, classes)
+    if name == "resnet18":
+        from learning.resnet import ResNet18
+
+        return ResNet18(channels, classes)
+    from torch import nn
+
+    inputs = channels * size * size
+    return nn.Sequential(nn.Flatten(), nn.Linear(inputs, 16), nn.ReLU(), nn.Linear(16, classes))
+
+
+def weights(module: nn.Module) -> Iterator[tuple[str, Tensor]]:
+    """Parameters and float buffers in state_dict order: what federated methods average."""
+    for name, tensor in module.state_dict().items():
+        if tensor.is_floating_point():  # leaves out BatchNorm's num_batches_tracked
+            yield name, tensor
+
+
+def export(module: nn.Module) -> dict[str, np.ndarray]:
+    """Copies of the weights, which later training does not change."""
+    return {name: tensor.cpu().numpy().copy() for name, tensor in weights(module)}
+
+
+def load_weights(module: nn.Module, tensors: Mapping[str, np.ndarray]) -> None:
+    """Copies the arrays into the module; names the module does not know are left alone."""
+    import torch
+
+    for name, tensor in weights(module):
+        if tensors[name].shape != tuple(tensor.shape):
+            raise ValueError(f"{name} has shape {tensors[name].shape}, not {tuple(tensor.shape)}")
+        # torch.tensor copies, so that arrays which lie read-only on a wire frame are welcome.
+        tensor.copy_(torch.tensor(tensors[name]))

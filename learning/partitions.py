@@ -1,0 +1,122 @@
+"""How the training set is dealt out to the clients, by the name of the kind.
+
+A new kind is one function that returns disjoint index arrays, its name in NAMES and its case in
+`make`.
+"""
+
+import difflib
+
+import numpy as np
+
+from scenarios.errors import BadInput
+
+NAMES = ("iid", "dirichlet")
+_STREAM = 0x70617274  # keeps the partition's draws apart from others made with the same seed
+
+
+def make(
+    kind: str,
+    labels: np.ndarray,
+    clients: int,
+    samples_per_client: int | None,
+    concentration: float | None,
+    seed: int,
+) -> list[np.ndarray]:
+    """For every client the indices of its training samples; the same for the same seed."""
+    rng = np.random.default_rng((seed, _STREAM))
+    match kind:
+        case "iid":
+            return iid(labels, clients, samples_per_client, rng)
+        case "dirichlet":
+            if concentration is None:
+                raise BadInput(
+                    "task.partition: dirichlet needs a concentration above 0, for example 0.5"
+                )
+            return dirichlet(labels, clients, concentration, samples_per_client, rng)
+    close = difflib.get_close_matches(kind.lower(), NAMES, 1)
+    hint = f'did you mean "{close[0]}"? ' if close else ""
+    raise BadInput(f'task.partition: unknown kind "{kind}"; {hint}(there are {", ".join(NAMES)})')
+
+
+def iid(
+    labels: np.ndarray, clients: int, samples_per_client: int | None, rng: np.random.Generator
+) -> list[np.ndarray]:
+    """Every client draws from all samples alike."""
+    sizes = _sizes(len(labels), clients, samples_per_client)
+    order = rng.permutation(len(labels)).astype(np.int64)
+    return np.split(order[: sum(sizes)], np.cumsum(sizes)[:-1])
+
+
+def dirichlet(
+    labels: np.ndarray,
+    clients: int,
+    concentration: float,
+    samples_per_client: int | None,
+    rng: np.random.Generator,
+) -> list[np.ndarray]:
+    """Every client draws its class proportions from a symmetric Dirichlet distribution.
+
+    A client whose class has run out takes more of its other classes, and at last of whatever is
+    left, so that all clients get their full number of samples.
+    """
+    if not concentration > 0:
+        raise BadInput(
+            f"task.partition: the concentration must be above 0, not {concentration};"
+            " small values give each client few classes, large ones approach iid"
+        )
+    sizes = _sizes(len(labels), clients, samples_per_client)
+    classes = np.unique(labels)
+    stock = [rng.permutation(np.flatnonzero(labels == c)).astype(np.int64) for c in classes]
+    left = np.array([len(indices) for indices in stock])
+    parts = []
+    for size in sizes:
+        proportions = rng.dirichlet(np.full(len(classes), concentration))
+        taken = _take(proportions, left, size)
+        drawn = [s[n - t : n] for s, n, t in zip(stock, left, taken, strict=True)]
+        left -= taken
+        parts.append(rng.permutation(np.concatenate(drawn)))
+    return parts
+
+
+def _sizes(available: int, clients: int, samples_per_client: int | None) -> list[int]:
+    if clients < 1:
+        raise BadInput(f"task.partition: {clients} clients cannot share data; ask for at least 1")
+    if samples_per_client is None:
+        if clients > available:
+            raise BadInput(
+                f"task.partition: {clients} clients cannot share {available} training samples;"
+                " ask for fewer clients or a larger data set"
+            )
+        return [available // clients + (i < available % clients) for i in range(clients)]
+    if samples_per_client < 1:
+        raise BadInput(
+            f"task.samples_per_client: {samples_per_client} is too few; ask for at least 1"
+        )
+    if clients * samples_per_client > available:
+        raise BadInput(
+            f"task.samples_per_client: {clients} clients with {samples_per_client} samples each"
+            f" need {clients * samples_per_client} and the training set has {available}; ask for"
+            f" at most {available // clients} or fewer clients"
+        )
+    return [samples_per_client] * clients
+
+
+def _take(proportions: np.ndarray, left: np.ndarray, size: int) -> np.ndarray:
+    """How many samples of each class: by the proportions as far as the classes last."""
+    taken = np.zeros_like(left)
+    while (missing := size - int(taken.sum())) > 0:
+        room = left - taken
+        weights = np.where(room > 0, proportions, 0.0)
+        if not weights.sum() > 0:
+            weights = room.astype(float)
+        taken += np.minimum(_apportion(weights, missing), room)
+    return taken
+
+
+def _apportion(weights: np.ndarray, total: int) -> np.ndarray:
+    """Whole numbers in the given proportions that add up to the total (largest remainders)."""
+    exact = weights / weights.sum() * total
+    whole = np.floor(exact).astype(np.int64)
+    short = total - int(whole.sum())
+    whole[np.argsort(whole - exact, kind="stable")[:short]] += 1
+    return whole

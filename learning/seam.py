@@ -1,0 +1,67 @@
+"""The one seam behind which training happens: submit a task, collect its result. No torch here."""
+
+import re
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+JOB_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+
+
+class TrainingFailed(Exception):
+    """A job ended without a result; the sentence says which job and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What to train, on whose samples, and how."""
+
+    job: str  # unique within a run and safe as a file name, e.g. "client3-r2-i1"
+    client: int  # index into the run's partition: whose samples to train on
+    epochs: int
+    batch_size: int
+    learning_rate: float
+    momentum: float
+    weight_decay: float
+    shuffle: bool
+    seed: int  # fixes batch order and dropout
+    rule: str  # "" is plain SGD, else the protocol whose `local_rule` changes the step
+    settings: dict[str, Any]  # that rule's settings, plain data
+    # The model's weights by state_dict name; a rule's extras under names starting "rule/".
+    tensors: dict[str, np.ndarray]
+
+    def __post_init__(self) -> None:
+        if not JOB_NAME.fullmatch(self.job):
+            raise ValueError(f"job {self.job!r} is not safe as a file name")
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What training gave, and what it cost the host."""
+
+    tensors: dict[str, np.ndarray]
+    samples: int
+    steps: int
+    loss: float
+    host_seconds: float
+
+
+class Pending(Protocol):
+    """A job under way."""
+
+    def result(self, deadline_seconds: float) -> Result:
+        """Wait for the result; TimeoutError after the deadline, TrainingFailed with the reason."""
+        ...
+
+
+class Trainer(Protocol):
+    """Whoever trains: this process, or a pool of workers on the host."""
+
+    def submit(self, task: Task) -> Pending:
+        """Start a job and return at once; the task's tensors must not change until it ends."""
+        ...
+
+    def close(self) -> None:
+        """Give up what was not collected."""
+        ...

@@ -1,0 +1,151 @@
+"""The pool of workers on the host: starts them, replaces those that die, ends them."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from learning.spool import Spool, write_error
+
+ROOT = Path(__file__).resolve().parents[1]
+PATIENCE_SECONDS = 2.0  # for each of the three ways to end a worker, the last of which cannot fail
+LAST_WORDS = 300
+
+
+class PoolBroken(Exception):
+    """Workers do not even start; the sentence has the end of their log."""
+
+
+@dataclass(slots=True)
+class _Worker:
+    """A worker's process, and where its log and statistics stood when it started."""
+
+    index: int
+    process: subprocess.Popen[bytes]
+    log: Path
+    log_start: int
+    stats_start: int
+    idle_deaths: int = 0  # processes of this index that died in a row without taking a job
+
+
+class WorkerPool:
+    """One worker process per core, say; a job whose worker dies gets one more try.
+
+    Start it from the main thread: the kernel ends the workers with the thread that started them.
+    """
+
+    def __init__(
+        self,
+        run_dir: Path,
+        spool: Path,
+        workers: int,
+        python: str = sys.executable,
+        nice: int = 0,
+    ) -> None:
+        self._run_dir = run_dir.resolve()
+        self.spool = Spool(spool.resolve())
+        self._count = workers
+        self._python = python
+        self._nice = nice
+        self._workers: list[_Worker] = []
+        self._died_once: set[str] = set()
+
+    def start(self) -> None:
+        """Start the workers; they load their data while the caller goes on."""
+        self.spool.create()
+        self.spool.stop.unlink(missing_ok=True)
+        self._workers = [self._launch(index) for index in range(self._count)]
+
+    def pids(self) -> list[int]:
+        """The workers' process ids, by index."""
+        return [worker.process.pid for worker in self._workers]
+
+    def check(self) -> None:
+        """Replace workers that died; call it a few times a second, it does not wait."""
+        for position, worker in enumerate(self._workers):
+            if worker.process.poll() is None:
+                continue
+            claims = self.spool.claims(worker.index)
+            for job in claims:
+                self._give_back(job, worker)
+            idle = not claims and _size(self.spool.stats(worker.index)) == worker.stats_start
+            idle_deaths = worker.idle_deaths + 1 if idle else 0
+            if idle_deaths == 2:
+                raise PoolBroken(f"worker {worker.index} does not start: {_obituary(worker)}")
+            self._workers[position] = self._launch(worker.index)
+            self._workers[position].idle_deaths = idle_deaths
+
+    def stop(self) -> None:
+        """End all workers: ask, then terminate, then kill."""
+        self.spool.stop.touch()
+        self._join()
+        for end in (signal.SIGTERM, signal.SIGKILL):
+            for worker in self._workers:
+                if worker.process.poll() is None:
+                    worker.process.send_signal(end)
+            self._join()
+        self._workers = []
+
+    def busy_seconds(self) -> float:
+        """Host seconds all workers together have spent training."""
+        files = [self.spool.stats(index) for index in range(self._count)]
+        texts = [file.read_text() for file in files if file.exists()]
+        return sum(float(line) for text in texts for line in text.splitlines())
+
+    def _launch(self, index: int) -> _Worker:
+        log = self._run_dir / "logs" / f"worker-{index}.log"
+        log.parent.mkdir(exist_ok=True)
+        command = [self._python, "-m", "learning.worker", "--index", str(index)]
+        command += ["--run", str(self._run_dir), "--spool", str(self.spool.root)]
+        command += ["--nice", str(self._nice), "--parent", str(os.getpid())]
+        log_start = _size(log)
+        with log.open("ab") as output:
+            process = subprocess.Popen(
+                command,
+                cwd=ROOT,
+                # One thread each: there is a worker per core.
+                env=os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,  # Ctrl-C is for the runner, who then stops us
+            )
+        return _Worker(index, process, log, log_start, _size(self.spool.stats(index)))
+
+    def _give_back(self, job: str, worker: _Worker) -> None:
+        claimed = self.spool.claimed(job, worker.index)
+        if self.spool.result(job).exists() or self.spool.error(job).exists():
+            claimed.unlink()  # it died between answering and tidying up
+        elif job in self._died_once:
+            reason = f"job {job} failed: its worker died twice, at last {_obituary(worker)}"
+            write_error(self.spool.error(job), reason)
+            claimed.unlink()
+        else:
+            self._died_once.add(job)
+            claimed.rename(self.spool.task(job))
+
+    def _join(self) -> None:
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        for worker in self._workers:
+            try:
+                worker.process.wait(max(0.0, deadline - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                continue
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
+
+
+def _obituary(worker: _Worker) -> str:
+    """How it died and its last words."""
+    code = worker.process.returncode
+    how = f"of signal {-code}, {signal.strsignal(-code)}" if code < 0 else f"with exit code {code}"
+    with worker.log.open("rb") as file:
+        file.seek(worker.log_start)
+        lines = file.read().decode(errors="replace").split("\n")
+    words = " | ".join(line.strip() for line in lines if line.strip())
+    return f"{how}; {worker.log} ends: {words[-LAST_WORDS:] or 'nothing'}"

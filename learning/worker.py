@@ -1,0 +1,85 @@
+"""One worker of the pool, a process on the host.
+
+python -m learning.worker --run RUN --spool SPOOL --index I takes the oldest job of the spool,
+trains it, writes its result, and so on until told to stop.
+"""
+
+import os
+import traceback
+from pathlib import Path
+
+import torch
+
+from learning.attempt import attempt
+from learning.context import Context
+from learning.hostprocess import Parent, parser, work_until
+from learning.seam import Task, TrainingFailed
+from learning.spool import TASK, Spool, oldest, read_task, write_error, write_result
+from protocols.wire import Refused
+
+
+class Worker:
+    """Claims jobs of a spool one at a time and answers each with a result or an error."""
+
+    def __init__(self, spool: Spool, index: int, context: Context) -> None:
+        self._spool = spool
+        self._index = index
+        self._context = context
+
+    def step(self) -> bool:
+        """Do the oldest job; whether there was one to do."""
+        job = None if self._spool.stop.exists() else self._claim()
+        if job is None:
+            return False
+        claimed = self._spool.claimed(job, self._index)
+        try:
+            self._train(job, claimed)
+        except TrainingFailed as failure:
+            traceback.print_exc()  # into the log; the node gets the sentence
+            write_error(self._spool.error(job), str(failure))
+        # Last, so that a job is never lost: without an answer it still has its claim.
+        claimed.unlink(missing_ok=True)
+        return True
+
+    def _claim(self) -> str | None:
+        for path in oldest(self._spool.jobs, TASK):
+            job = path.name.removesuffix(TASK)
+            try:
+                path.rename(self._spool.claimed(job, self._index))
+            except FileNotFoundError:  # another worker was faster
+                continue
+            return job
+        return None
+
+    def _train(self, job: str, claimed: Path) -> None:
+        result = attempt(_read(job, claimed), self._context)
+        with self._spool.stats(self._index).open("a") as stats:
+            stats.write(f"{result.host_seconds:.6f}\n")
+        try:
+            write_result(self._spool.result(job), job, result)
+        except (OSError, ValueError) as error:
+            raise TrainingFailed(f"job {job}: its result was not written: {error}") from error
+
+
+def _read(job: str, claimed: Path) -> Task:
+    try:
+        return read_task(claimed)
+    except (Refused, TypeError, ValueError) as error:
+        raise TrainingFailed(f"job {job}: its task is unreadable: {error}") from error
+
+
+def main() -> None:
+    """Work until the spool's stop file appears or the parent is gone."""
+    options = parser("Train the jobs of a spool.", nice=0)
+    options.add_argument("--index", type=int, required=True, help="this worker's number")
+    arguments = options.parse_args()
+    parent = Parent(arguments.parent)
+    os.nice(arguments.nice)
+    torch.set_num_threads(1)
+    spool = Spool(arguments.spool)
+    worker = Worker(spool, arguments.index, Context.load(arguments.run))
+    work_until(spool.stop.exists, worker.step, parent)
+
+
+if __name__ == "__main__":
+    main()

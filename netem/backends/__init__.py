@@ -1,0 +1,72 @@
+"""Where Mininet runs: on this kernel, or in an embedded guest. Same code inside."""
+
+import os
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Protocol
+
+from netem import shaping
+from netem.backends.guest import Guest
+from netem.backends.native import Native
+from netem.capabilities import Capabilities
+from scenarios.errors import BadInput
+from scenarios.plan import LinkSpec
+
+INSIDE = "nodes.launcher"  # the module that both backends run, inside
+
+
+class Backend(Protocol):
+    """Starts the inside, with the directories it may write to."""
+
+    name: str
+
+    def start(
+        self, run_dir: Path, spool: Path, log: Path, interactive: bool
+    ) -> "subprocess.Popen[bytes]":
+        """Start the inside as a process group of its own (in the foreground if interactive)."""
+        ...
+
+
+def needs_netem(links: Iterable[LinkSpec]) -> bool:
+    """Whether any of these links asks for latency, jitter or loss."""
+    return any(shape and shaping.needs_netem(shape) for link in links for shape in (link.up, link.down))
+
+
+def choose(
+    wanted: str, clock: str, links: Iterable[LinkSpec], can: Capabilities
+) -> tuple[str, str]:
+    """The backend a run would take, and why; BadInput when the wanted one cannot carry it."""
+    lacks = native_lacks(list(links), can)
+    if clock == "virtual":
+        if wanted == "native":
+            raise BadInput(
+                "backend: the virtual clock exists only in the guest's kernel; "
+                "use --backend guest, or --clock wall"
+            )
+        return "guest", "the virtual clock exists only in the guest's kernel"
+    if wanted == "native":
+        if lacks:
+            raise BadInput(f"backend: native cannot carry this scenario: {lacks}; use --backend guest")
+        return "native", "asked for"
+    if wanted == "guest":
+        return "guest", "asked for"
+    return ("guest", lacks) if lacks else ("native", "this kernel has all the scenario needs")
+
+
+def native_lacks(links: list[LinkSpec], can: Capabilities) -> str:
+    """What this kernel or user lacks for these links, in words; empty when nothing."""
+    if os.geteuid() != 0:
+        return "it needs root"
+    missing = [name for name in ("namespaces", "veth", "bridge") if not getattr(can, name)]
+    shaped = any(link.up or link.down for link in links)
+    if shaped and not can.htb:
+        missing.append("HTB")
+    if needs_netem(links) and not can.netem:
+        missing.append("netem (links with latency, jitter or loss need it)")
+    return f"this kernel lacks {', '.join(missing)}" if missing else ""
+
+
+def make(name: str, clock: str) -> Backend:
+    """The backend of that name."""
+    return Native() if name == "native" else Guest(clock)

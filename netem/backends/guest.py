@@ -1,0 +1,126 @@
+"""Mininet in an embedded User Mode Linux, started by an ordinary user.
+
+The guest sees the host's files read-only under an overlay; only the run directory and the spool
+are writable (guest_init). Its memory is a file in /dev/shm, allocated as it is used.
+"""
+
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from netem import syscalls
+from scenarios.errors import BadInput
+from scenarios.plan import Plan
+
+ROOT = Path(__file__).resolve().parents[2]
+STOCK_KERNEL = "linux.uml"
+SHARED_MEMORY = Path("/dev/shm")
+_BASE_BYTES = 400 << 20
+_NODE_BYTES = 6 << 20
+_MODELS_PER_NODE = 5  # received, trained, being sent, and the kernel's own copies in flight
+
+
+def memory_needed(plan: Plan) -> int:
+    """Bytes of guest memory that this plan may use."""
+    sizes = {"float64": 8, "int64": 8, "float16": 2, "uint8": 1, "bool": 1}
+    model = sum(
+        sizes.get(dtype, 4) * _product(shape) for dtype, shape in plan.tensors.values()
+    )
+    servers = sum(1 for node in plan.nodes if node.children)
+    models = _MODELS_PER_NODE * len(plan.nodes) + 4 * servers
+    return _BASE_BYTES + _NODE_BYTES * len(plan.nodes) + models * model
+
+
+def _product(shape: tuple[int, ...]) -> int:
+    total = 1
+    for length in shape:
+        total *= length
+    return total
+
+
+def check_room(plan: Plan) -> None:
+    """BadInput when /dev/shm cannot hold the guest's memory."""
+    needed, free = memory_needed(plan), shutil.disk_usage(SHARED_MEMORY).free
+    if needed > free:
+        raise BadInput(
+            f"{SHARED_MEMORY}: {free >> 20} MB free, but a guest for {len(plan.nodes)} nodes may "
+            f"need {needed >> 20} MB; free some room there, or use fewer clients"
+        )
+
+
+class Guest:
+    """The `guest` backend; needs no root."""
+
+    name = "guest"
+
+    def __init__(self, clock: str) -> None:
+        self._clock = clock
+
+    def kernel(self) -> str:
+        """The kernel to boot: Debian's own, or for virtual time the one we build."""
+        if self._clock == "virtual":
+            from netem import kernel
+
+            return str(kernel.ensure(print))
+        found = shutil.which(STOCK_KERNEL)
+        if found is None:
+            raise BadInput(
+                f"backend: {STOCK_KERNEL} is not installed; "
+                "install Debian's package user-mode-linux, or use --backend native as root"
+            )
+        return found
+
+    def start(
+        self, run_dir: Path, spool: Path, log: Path, interactive: bool
+    ) -> "subprocess.Popen[bytes]":
+        plan = Plan.from_json((run_dir / "plan.json").read_text())
+        check_room(plan)
+        init = _write_init(run_dir, spool)
+        command = [
+            self.kernel(),
+            f"mem={max(512, memory_needed(plan) >> 20)}M",
+            "root=/dev/root",
+            "rootfstype=hostfs",
+            "rootflags=/",
+            "ro",
+            "devtmpfs.mount=0",
+            f"init={init}",
+            "con0=fd:0,fd:1" if interactive else "con0=null,fd:1",
+            "con=null",
+            "ssl=null",
+            "quiet",
+            f"uml_dir={spool}",
+        ]
+        if self._clock == "virtual":
+            command.append("time-travel=inf-cpu")
+        output = None if interactive else log.open("wb")
+        return subprocess.Popen(
+            command,
+            stdin=None if interactive else subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=not interactive,
+            env=os.environ | {"TMPDIR": str(SHARED_MEMORY)},
+            preexec_fn=lambda: syscalls.die_with_parent(signal.SIGKILL),
+        )
+
+
+def _write_init(run_dir: Path, spool: Path) -> Path:
+    """The guest's first program; a script, because kernel parameters cannot hold spaces."""
+    arguments = [sys.executable, "-m", "netem.guest_init", "nodes.launcher", str(run_dir), str(spool)]
+    init = spool / "init"
+    init.write_text(
+        "#!/bin/sh\n"
+        f"cd {shlex.quote(str(ROOT))}\n"
+        "export PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root OPENBLAS_NUM_THREADS=1\n"
+        "export PYTHONDONTWRITEBYTECODE=1 PYTHONHASHSEED=0\n"
+        # Memory given back to the guest's kernel must be faulted in again, which is dear there.
+        "export MALLOC_ARENA_MAX=1 MALLOC_TRIM_THRESHOLD_=10000000000\n"
+        f"exec {shlex.join(arguments)}\n"
+    )
+    init.chmod(0o755)
+    return init

@@ -1,0 +1,72 @@
+"""What this machine's kernel can do, found out by trying it in a throw-away namespace."""
+
+import json
+import os
+import socket
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from netem import netlink, requests, syscalls
+from scenarios.plan import Shape
+
+
+@dataclass(frozen=True)
+class Capabilities:
+    """Each one tried, not guessed; all False without the right to make namespaces."""
+
+    namespaces: bool = False
+    veth: bool = False
+    bridge: bool = False
+    htb: bool = False
+    netem: bool = False
+    openvswitch: bool = False
+
+
+def probe() -> Capabilities:
+    """Try everything in a child process, whose namespace goes with it."""
+    ours, theirs = socket.socketpair()
+    child = os.fork()
+    if child == 0:
+        try:
+            theirs.sendall(json.dumps(asdict(_try_all())).encode())
+        finally:
+            os._exit(0)
+    theirs.close()
+    with ours:
+        answer = ours.recv(1 << 16)
+    os.waitpid(child, 0)
+    return Capabilities(**json.loads(answer)) if answer else Capabilities()
+
+
+def _try_all() -> Capabilities:
+    loaded = Path("/sys/module/openvswitch").exists() or any(
+        Path("/lib/modules", os.uname().release).glob("kernel/net/openvswitch/openvswitch.ko*")
+    )
+    try:
+        syscalls.unshare_network()
+        route = netlink.open_socket()
+    except OSError:
+        return Capabilities(openvswitch=loaded)
+    veth = _works(route, lambda: requests.veth(("probe", 10), ("peer", 11), _MAC, os.getpid()))
+    with_rate = Shape(rate=1e6, delay=0, jitter=0, loss=0, queue=10)
+    with_delay = Shape(rate=None, delay=0.01, jitter=0, loss=0, queue=10)
+    return Capabilities(
+        namespaces=True,
+        veth=veth,
+        bridge=_works(route, lambda: requests.bridge("bridge", 12)),
+        htb=veth and _works(route, lambda: requests.shape(10, with_rate, 0)),
+        netem=veth and _works(route, lambda: requests.shape(11, with_delay, 0)),
+        openvswitch=loaded,
+    )
+
+
+_MAC = "02:4d:00:00:00:01"
+
+
+def _works(route: socket.socket, batch: Callable[[], bytes]) -> bool:
+    try:
+        netlink.send(route, batch(), "probe")
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,82 @@
+"""The guest's first process: lays a throw-away root over the host's files, then runs the inside.
+
+Started by the guest kernel as `init`, with the writable host directories as arguments. Nothing
+outside those directories can change on the host: the root is an overlay whose upper layer lives
+in the guest's memory.
+"""
+
+import os
+import sys
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+
+from netem import syscalls
+
+MODULES_ROOT = Path("/usr/lib/uml/modules")
+NEEDED_MODULES = ("overlay", "veth", "bridge", "sch_htb", "sch_netem")
+NEW_ROOT = "/run/root"
+
+
+def main(inside: str, writable: list[str]) -> None:
+    """Prepare the root, run `inside` (a module with `main(directories)`), and switch off."""
+    try:
+        prepare_root(writable)
+        __import__(inside)
+        sys.modules[inside].main(writable)
+    except BaseException:
+        traceback.print_exc()
+        Path(writable[0], "guest-failure.txt").write_text(traceback.format_exc())
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        syscalls.power_off()
+
+
+def prepare_root(writable: list[str]) -> None:
+    """Overlay the read-only host root, mount what Mininet needs, and move there."""
+    syscalls.mount("proc", "/proc", "proc")
+    load_modules()
+    syscalls.mount("tmpfs", "/run", "tmpfs")
+    for folder in ("upper", "work", "root"):
+        os.mkdir(f"/run/{folder}")
+    layers = "lowerdir=/,upperdir=/run/upper,workdir=/run/work"
+    syscalls.mount("overlay", NEW_ROOT, "overlay", layers)
+    for path in writable:
+        target = NEW_ROOT + path
+        os.makedirs(target, exist_ok=True)
+        syscalls.mount("none", target, "hostfs", path)
+    os.chroot(NEW_ROOT)
+    os.chdir("/")
+    syscalls.mount("proc", "/proc", "proc")
+    syscalls.mount("sysfs", "/sys", "sysfs")
+    for folder in ("/run", "/sys/fs/cgroup"):
+        syscalls.mount("tmpfs", folder, "tmpfs")
+    os.makedirs("/dev/pts", exist_ok=True)
+    syscalls.mount("devpts", "/dev/pts", "devpts", "newinstance,ptmxmode=0666")
+    ptmx = Path("/dev/ptmx")
+    ptmx.unlink(missing_ok=True)
+    ptmx.symlink_to("pts/ptmx")
+
+
+def load_modules() -> None:
+    """Load what the stock kernel has as modules; a kernel with everything built in has no folder."""
+    folder = MODULES_ROOT / os.uname().release
+    if not (folder / "modules.dep").exists():
+        return
+    requirements = dict(_dependencies(folder))
+    by_name = {Path(path).stem: path for path in requirements}
+    for name in NEEDED_MODULES:
+        if name in by_name:
+            for path in (*reversed(requirements[by_name[name]]), by_name[name]):
+                syscalls.load_module(str(folder / path))
+
+
+def _dependencies(folder: Path) -> Iterator[tuple[str, list[str]]]:
+    for line in (folder / "modules.dep").read_text().splitlines():
+        path, _, needs = line.partition(":")
+        yield path, needs.split()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2:])

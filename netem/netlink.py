@@ -1,0 +1,71 @@
+"""Batches of rtnetlink requests, sent through sockets of our own.
+
+A socket belongs to the network namespace it was opened in, so that one process configures every
+host through the sockets its hosts opened, without entering a namespace or running a command.
+"""
+
+import errno
+import os
+import socket
+import struct
+from collections.abc import Iterator
+
+_HEADER = struct.Struct("=IHHII")  # length, type, flags, sequence, port
+_NLMSG_ERROR = 2
+_NLMSG_DONE = 3
+_RECEIVE_BYTES = 1 << 18
+
+
+def open_socket() -> socket.socket:
+    """A route-netlink socket of the calling process's own namespace."""
+    opened = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, 0)
+    opened.bind((0, 0))
+    return opened
+
+
+def send(through: socket.socket, batch: bytes, what: str) -> None:
+    """Send a batch and wait for every answer; OSError with `what` at the first refusal."""
+    for start, end in _chunks(batch):
+        through.send(batch[start:end])
+        waiting = sum(1 for _ in _messages(batch[start:end]))
+        while waiting:
+            for kind, payload in _messages(through.recv(_RECEIVE_BYTES)):
+                if kind == _NLMSG_ERROR:
+                    waiting -= 1
+                    code = -struct.unpack_from("=i", payload)[0]
+                    if code:
+                        raise OSError(code, f"{what}: {os.strerror(code)}")
+
+
+def dump(through: socket.socket, request: bytes) -> Iterator[tuple[int, bytes]]:
+    """Send one dump request and yield every answer as (type, payload)."""
+    through.send(request)
+    while True:
+        for kind, payload in _messages(through.recv(_RECEIVE_BYTES)):
+            if kind == _NLMSG_DONE:
+                return
+            if kind == _NLMSG_ERROR:
+                code = -struct.unpack_from("=i", payload)[0]
+                raise OSError(code or errno.EPROTO, "netlink dump refused")
+            yield kind, payload
+
+
+def _messages(data: bytes) -> Iterator[tuple[int, bytes]]:
+    offset = 0
+    while offset < len(data):
+        length, kind, *_ = _HEADER.unpack_from(data, offset)
+        yield kind, data[offset + _HEADER.size : offset + length]
+        offset += (length + 3) & ~3
+
+
+def _chunks(batch: bytes, most: int = 1 << 15) -> Iterator[tuple[int, int]]:
+    """Cut a batch between messages, so that neither it nor its answers overflow a socket."""
+    start = offset = 0
+    while offset < len(batch):
+        length = (_HEADER.unpack_from(batch, offset)[0] + 3) & ~3
+        if offset + length - start > most and offset > start:
+            yield start, offset
+            start = offset
+        offset += length
+    if offset > start:
+        yield start, offset

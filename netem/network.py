@@ -1,0 +1,91 @@
+"""The emulated network of a plan: Mininet, built from our parts."""
+
+from typing import Any
+
+from mininet.net import Mininet
+
+from netem import counters, topologies
+from netem.mininet_parts import (
+    ForkedHost,
+    Life,
+    NetlinkBridge,
+    QuietIntf,
+    RootNamespace,
+    ShapedLink,
+)
+from scenarios.plan import LinkSpec, Plan
+
+# A bucket this deep lets a busy host catch up after a late timer; the virtual clock has no late
+# timers, and there one frame is exact.
+BURST_SECONDS = {"wall": 0.004, "virtual": 0.0}
+
+
+class Network:
+    """Builds every host, switch and link of a plan, and finds them by the plan's names."""
+
+    def __init__(self, plan: Plan, life: Life) -> None:
+        self.plan = plan
+        Mininet.inited = True  # its own initialisation only raises limits, by running commands
+        self.root = RootNamespace()
+        ForkedHost.life = staticmethod(life)  # type: ignore[assignment]
+        topo = topologies.build(plan.topology, plan.topology_numbers)
+        self._specs = {link.name: link for link in plan.links}
+        self._macs = _macs(plan)
+        self.links: dict[str, ShapedLink] = {}
+        self.mininet = Mininet(
+            topo=topo,
+            host=ForkedHost,
+            switch=self._make_switch,
+            link=self._make_link,
+            intf=QuietIntf,
+            controller=None,
+        )
+        self._introduce()
+        self.mininet.start()
+
+    def host(self, name: str) -> ForkedHost:
+        found: ForkedHost = self.mininet.nameToNode[name]
+        return found
+
+    def counters(self) -> dict[str, counters.LinkCounters]:
+        """Bytes, packets and drops of every link so far."""
+        return counters.read(self.root.socket, self.links)
+
+    def stop(self) -> None:
+        """End every host's process; namespaces, links and queues go with them."""
+        for host in self.mininet.hosts:
+            host.terminate()
+
+    def _make_switch(self, name: str, **parameters: Any) -> NetlinkBridge:
+        return NetlinkBridge(name, root=self.root, **parameters)
+
+    def _make_link(self, host: ForkedHost, bridge: NetlinkBridge, **parameters: Any) -> ShapedLink:
+        spec: LinkSpec = self._specs[f"{host.name}-{bridge.name}"]
+        link = ShapedLink(
+            host,
+            bridge,
+            up=spec.up,
+            down=spec.down,
+            burst_seconds=BURST_SECONDS[self.plan.clock],
+            address=self.plan.node(host.name).addresses[bridge.name],
+            mac=self._macs[spec.name],
+            **{key: parameters[key] for key in ("port1", "port2")},
+        )
+        self.links[spec.name] = link
+        return link
+
+    def _introduce(self) -> None:
+        """Let each node know its parent, and the parent it, on the switch they share."""
+        for spec in self.plan.links:
+            parent = self.plan.node(spec.host).parent
+            attachment = self.links.get(f"{parent}-{spec.switch}")
+            if attachment is not None:
+                self.links[spec.name].introduce(attachment)
+
+
+def _macs(plan: Plan) -> dict[str, str]:
+    """Locally administered addresses, numbered, so that two runs have the same."""
+    return {
+        link.name: "02:4d:00:" + ":".join(f"{byte:02x}" for byte in number.to_bytes(3, "big"))
+        for number, link in enumerate(plan.links, start=1)
+    }

@@ -1,0 +1,20 @@
+"""Named links and devices, kept as data."""
+
+import tomllib
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+_FOLDER = Path(__file__).parent
+
+
+@cache
+def links() -> dict[str, dict[str, Any]]:
+    """Every link profile by name."""
+    return tomllib.loads((_FOLDER / "links.toml").read_text())
+
+
+@cache
+def devices() -> dict[str, dict[str, Any]]:
+    """Every device profile by name."""
+    return tomllib.loads((_FOLDER / "devices.toml").read_text())

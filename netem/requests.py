@@ -1,0 +1,141 @@
+"""Rtnetlink requests as bytes, encoded with pyroute2's message classes.
+
+The classes are used directly: pyroute2's own front end runs an event loop for every request, and
+inside the guest, where a system call costs tens of microseconds, that is most of the time.
+Shapes are encoded once each and readdressed: every rtnetlink message has its interface index in
+the same place.
+"""
+
+import socket
+import struct
+from functools import cache
+from typing import Any
+
+from netem import shaping
+from scenarios.plan import Shape
+
+_NEW_LINK, _NEW_ADDRESS, _NEW_NEIGHBOUR = 16, 20, 28
+_NEW_DISCIPLINE, _NEW_CLASS = 36, 40
+_REQUEST_ACK = 0x5
+_CREATE, _EXCLUSIVE, _APPEND = 0x400, 0x200, 0x800
+_UP = 1
+_PERMANENT, _STATIC = 0x80, 0x40  # a bridge takes PERMANENT for an address of its own
+_OF_THE_BRIDGE = 0x04
+_INDEX_OFFSET = 20  # 16 bytes of header, then the interface index at byte 4 of every message
+
+Attributes = list[tuple[str, Any]]
+
+
+def _encoded(message: Any, kind: int, request_flags: int, attributes: Attributes, **fields: Any) -> bytes:
+    for name, value in fields.items():
+        message[name] = value
+    message["attrs"] = attributes
+    message["header"]["type"] = kind
+    message["header"]["flags"] = _REQUEST_ACK | request_flags
+    message.encode()
+    return bytes(message.data)
+
+
+def _link(request_flags: int, attributes: Attributes, **fields: Any) -> bytes:
+    from pyroute2.netlink.rtnl.ifinfmsg import ifinfmsg
+
+    return _encoded(ifinfmsg(), _NEW_LINK, request_flags, attributes, **fields)
+
+
+def bridge(name: str, index: int) -> bytes:
+    """Make a bridge."""
+    kind = {"attrs": [("IFLA_INFO_KIND", "bridge")]}
+    attributes = [("IFLA_IFNAME", name), ("IFLA_LINKINFO", kind)]
+    return _link(_CREATE | _EXCLUSIVE, attributes, index=index)
+
+
+def veth(port: tuple[str, int], host: tuple[str, int], host_mac: str, host_pid: int) -> bytes:
+    """Make a pair: the port here, the host's end in the namespace of that process.
+
+    One packet is one frame: with segmentation offload a queue would hold 64 kB giants, and the
+    counters would miss their headers.
+    """
+    peer = {
+        "index": host[1],
+        "attrs": [
+            ("IFLA_IFNAME", host[0]),
+            ("IFLA_ADDRESS", host_mac),
+            ("IFLA_GSO_MAX_SEGS", 1),
+            ("IFLA_NET_NS_PID", host_pid),
+        ],
+    }
+    data = {"attrs": [("VETH_INFO_PEER", peer)]}
+    kind = {"attrs": [("IFLA_INFO_KIND", "veth"), ("IFLA_INFO_DATA", data)]}
+    attributes = [
+        ("IFLA_IFNAME", port[0]),
+        ("IFLA_GSO_MAX_SEGS", 1),
+        ("IFLA_LINKINFO", kind),
+    ]
+    return _link(_CREATE | _EXCLUSIVE, attributes, index=port[1])
+
+
+def link_up(index: int, master: int | None = None) -> bytes:
+    """Set an interface up, as a port of a bridge when `master` is given."""
+    attributes = [("IFLA_MASTER", master)] if master is not None else []
+    return _link(0, attributes, index=index, flags=_UP, change=_UP)
+
+
+def address(index: int, dotted: str, prefix: int) -> bytes:
+    """Give an interface an address."""
+    from pyroute2.netlink.rtnl.ifaddrmsg import ifaddrmsg
+
+    attributes = [("IFA_LOCAL", dotted), ("IFA_ADDRESS", dotted)]
+    fields = {"family": socket.AF_INET, "prefixlen": prefix, "index": index}
+    return _encoded(ifaddrmsg(), _NEW_ADDRESS, _CREATE | _EXCLUSIVE, attributes, **fields)
+
+
+def neighbour(index: int, dotted: str, mac: str) -> bytes:
+    """A permanent neighbour: no ARP, whose flood costs a thousand ports a packet each."""
+    fields = {"family": socket.AF_INET, "ifindex": index, "state": _PERMANENT}
+    return _neighbour([("NDA_DST", dotted), ("NDA_LLADDR", mac)], _CREATE | _EXCLUSIVE, **fields)
+
+
+def station(index: int, mac: str) -> bytes:
+    """Tell a bridge which of its ports a station is behind."""
+    fields = {
+        "family": socket.AF_BRIDGE,
+        "ifindex": index,
+        "state": _STATIC,
+        "flags": _OF_THE_BRIDGE,
+    }
+    return _neighbour([("NDA_LLADDR", mac)], _CREATE | _APPEND, **fields)
+
+
+def _neighbour(attributes: Attributes, request_flags: int, **fields: Any) -> bytes:
+    from pyroute2.netlink.rtnl.ndmsg import ndmsg
+
+    return _encoded(ndmsg(), _NEW_NEIGHBOUR, request_flags, attributes, **fields)
+
+
+def shape(index: int, wanted: Shape, burst_seconds: float) -> bytes:
+    """Put a shape on an interface that has none."""
+    parts = shaping.disciplines(wanted, burst_seconds)
+    return b"".join(_readdressed(_discipline(part, _CREATE | _EXCLUSIVE), index) for part in parts)
+
+
+def reshape(index: int, wanted: Shape, burst_seconds: float) -> bytes:
+    """Change a shaped interface in place, its packets staying queued."""
+    parts = shaping.disciplines(wanted, burst_seconds)
+    changed = [part for part in parts if part.is_class or part.kind == "netem"]
+    return b"".join(_readdressed(_discipline(part, 0), index) for part in changed)
+
+
+@cache
+def _discipline(part: shaping.Discipline, request_flags: int) -> bytes:
+    from pyroute2.netlink.rtnl.tcmsg import plugins, tcmsg
+
+    plugin = plugins[part.kind]
+    parameters = plugin.get_class_parameters if part.is_class else plugin.get_parameters
+    attributes = [("TCA_KIND", part.kind), ("TCA_OPTIONS", parameters(dict(part.options)))]
+    kind = _NEW_CLASS if part.is_class else _NEW_DISCIPLINE
+    fields = {"handle": part.handle, "parent": part.parent}
+    return _encoded(tcmsg(), kind, request_flags, attributes, **fields)
+
+
+def _readdressed(message: bytes, index: int) -> bytes:
+    return message[:_INDEX_OFFSET] + struct.pack("=I", index) + message[_INDEX_OFFSET + 4 :]

@@ -1,0 +1,73 @@
+"""One direction of a link as queueing disciplines: HTB for the rate, netem for the rest.
+
+    1: htb -> 1:10 class (rate) -> 10: netem (delay, jitter, loss) or pfifo (no netem needed)
+
+The leaf holds the queue. netem keeps delayed packets in the same list as queued ones, so its
+limit is the queue plus what the delay line holds.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from scenarios.plan import Shape
+
+FRAME_BYTES = 1514
+DEEP = 100_000  # packets; the queue of a link without a rate never fills
+ROOT = 0xFFFFFFFF
+_HTB, _CLASS, LEAF = 0x10000, 0x10010, 0x100000
+
+
+
+@dataclass(frozen=True)
+class Discipline:
+    """A queueing discipline, or a class of one, with its options as pyroute2 names them."""
+
+    kind: str
+    handle: int
+    parent: int
+    options: tuple[tuple[str, Any], ...]
+    is_class: bool = False
+
+
+def needs_netem(shape: Shape) -> bool:
+    """Whether this shape asks for what only netem can do."""
+    return bool(shape.delay or shape.jitter or shape.loss)
+
+
+@cache
+def disciplines(shape: Shape, burst_seconds: float) -> tuple[Discipline, ...]:
+    """What puts this shape on an interface; empty when it asks for nothing."""
+    made: list[Discipline] = []
+    parent = ROOT
+    if shape.rate is not None:
+        made.append(Discipline("htb", _HTB, ROOT, (("default", 0x10),)))
+        rate = _rate(shape.rate, burst_seconds)
+        made.append(Discipline("htb", _CLASS, _HTB, tuple(rate.items()), is_class=True))
+        parent = _CLASS
+    if needs_netem(shape):
+        made.append(Discipline("netem", LEAF, parent, tuple(_netem(shape).items())))
+    elif shape.rate is not None:
+        made.append(Discipline("pfifo", LEAF, parent, (("limit", shape.queue),)))
+    return tuple(made)
+
+
+def _rate(bits_per_second: float, burst_seconds: float) -> dict[str, Any]:
+    rate = round(bits_per_second / 8)
+    burst = max(FRAME_BYTES + 86, round(rate * burst_seconds))
+    return {"rate": rate, "burst": burst, "cburst": burst, "quantum": FRAME_BYTES}
+
+
+def _netem(shape: Shape) -> dict[str, Any]:
+    options: dict[str, Any] = {
+        "delay": round(shape.delay * 1e6),
+        "jitter": round(shape.jitter * 1e6),
+        "loss": shape.loss * 100,
+    }
+    if shape.rate is None:
+        return options | {"limit": DEEP}
+    in_flight = math.ceil(shape.rate * (shape.delay + shape.jitter) / (8 * FRAME_BYTES))
+    if shape.jitter:
+        options["rate"] = round(shape.rate / 8)  # keeps packets in order, as a real link does
+    return options | {"limit": shape.queue + in_flight}

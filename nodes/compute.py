@@ -1,0 +1,73 @@
+"""Computing on a node: really done behind the training seam, taking the device's modelled time."""
+
+import time
+from collections.abc import Callable
+from math import ceil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from learning.seam import Result, Task, Trainer
+from nodes.phases import now
+from protocols.base import Tensors, Work
+from scenarios.plan import NodeSpec, Plan
+
+_SHORT = 0.002
+
+
+def make_trainer(plan: Plan, run_dir: Path, spool: Path, node: str) -> Trainer:
+    """The plan's choice: torch in this process, or the host's workers."""
+    if plan.trainer == "inline":
+        from learning.inline import InlineTrainer
+
+        return InlineTrainer.load(run_dir)
+    from learning.pool import SpoolTrainer, fsync_pause
+
+    pauses: dict[str, Callable[[], Callable[[], None]]] = {
+        "sleep": lambda: lambda: time.sleep(_SHORT),
+        "fsync": lambda: fsync_pause(spool / f"pause-{node}"),
+    }
+    return SpoolTrainer(spool, pauses[plan.pause]())
+
+
+def sleep_until(moment: float) -> None:
+    """Sleep the rest, if there is any."""
+    left = moment - now()
+    if left > 0:
+        time.sleep(left)
+
+
+class Computer:
+    """Trains for one client and takes the time its device would."""
+
+    def __init__(self, spec: NodeSpec, plan: Plan, trainer: Trainer) -> None:
+        self._spec, self._plan, self._trainer = spec, plan, trainer
+
+    def steps(self, epochs: int) -> int:
+        """Batches in that many passes over the client's samples."""
+        return epochs * ceil(self._spec.samples / self._plan.training["batch_size"])
+
+    def train(self, work: Work, model: Tensors, number: int) -> tuple[Result, dict[str, Any]]:
+        """The result, and for the record how modelled and real time compare."""
+        start = now()
+        task = Task(
+            job=f"{self._spec.name}-{number}",
+            client=self._spec.index,
+            epochs=work.epochs,
+            seed=_seed(self._plan.seed, self._spec.index, number),
+            rule=work.rule,
+            settings=work.settings,
+            tensors=model | work.tensors,
+            **self._plan.training,
+        )
+        pending = self._trainer.submit(task)
+        modelled = self.steps(work.epochs) * self._spec.seconds_per_step
+        sleep_until(start + modelled)
+        result = pending.result(self._plan.limits["round"])
+        overrun = max(0.0, now() - start - modelled)
+        return result, {"modelled": modelled, "overrun": overrun, "epochs": work.epochs}
+
+
+def _seed(run: int, client: int, number: int) -> int:
+    return int(np.random.SeedSequence([run, client, number]).generate_state(1)[0])

@@ -1,0 +1,35 @@
+"""A node's line to the launcher: what it reports, and the word to go. Not part of the network."""
+
+import json
+import socket
+from typing import Any
+
+
+class Control:
+    """JSON lines over a socket pair; works the same on both sides."""
+
+    def __init__(self, line: socket.socket) -> None:
+        self._line = line
+        self._buffer = b""
+
+    def fileno(self) -> int:
+        return self._line.fileno()
+
+    def say(self, what: str, **data: Any) -> None:
+        """Send one report; blocks only while the other side is far behind."""
+        self._line.sendall(json.dumps({"is": what, **data}).encode() + b"\n")
+
+    def wait_for(self, what: str) -> dict[str, Any]:
+        """Wait for that word. The launcher bounds this wait: it ends every node it gives up on."""
+        while True:
+            for message in self.read():
+                if message["is"] == what:
+                    return message
+
+    def read(self) -> list[dict[str, Any]]:
+        """The complete reports of one read; ConnectionError when the other side is gone."""
+        data = self._line.recv(1 << 16)
+        if not data:
+            raise ConnectionError("the other end of a control line is gone")
+        *lines, self._buffer = (self._buffer + data).split(b"\n")
+        return [json.loads(line) for line in lines]

@@ -1,0 +1,28 @@
+"""An edge (an institution, or a cell's server): several rounds among its clients for one above."""
+
+from nodes.inside import Inside
+from nodes.parent import Parent
+from nodes.rounds import RoundServer
+from protocols.base import Package
+
+
+def run(inside: Inside) -> None:
+    """From joining to the word to stop, which it passes on."""
+    settings = inside.settings
+    method = inside.method.Server(settings, {})
+    server = RoundServer(inside.spec, inside.plan, method, inside.recorder)
+    inside.control.say("bound")
+    parent = Parent(inside.spec, inside.plan, inside.recorder)
+    parent.join()
+    server.admit()
+    inside.control.say("ready")
+    while (message := parent.next_model()) is not None:
+        method.receive(Package(message.meta, message.tensors))
+        first = (message.round - 1) * settings.edge_rounds
+        for number in range(first + 1, first + settings.edge_rounds + 1):
+            server.run(number, message.round)
+        parent.send_update(message.round, method.upward())
+        inside.recorder.flush()
+    inside.recorder.flush()
+    server.stop()
+    parent.close()

@@ -1,0 +1,53 @@
+"""What a node's process holds: its specification, the plan, and its line to the launcher."""
+
+import importlib
+import sys
+import traceback
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from learning.seam import Trainer
+from nodes.compute import make_trainer
+from nodes.control import Control
+from nodes.phases import Recorder
+from protocols import registry
+from scenarios.plan import NodeSpec, Plan
+
+
+@dataclass
+class Inside:
+    """A node's surroundings, given to the code of its role."""
+
+    spec: NodeSpec
+    plan: Plan
+    run_dir: Path
+    spool: Path
+    control: Control
+    recorder: Recorder
+
+    @property
+    def method(self) -> Any:
+        """The module of the scenario's protocol."""
+        return registry.load(self.plan.protocol)
+
+    @property
+    def settings(self) -> Any:
+        return self.method.Settings(**self.plan.settings)
+
+    def trainer(self) -> Trainer:
+        return make_trainer(self.plan, self.run_dir, self.spool, self.spec.name)
+
+
+def live(spec: NodeSpec, plan: Plan, run_dir: Path, spool: Path, control: Control) -> None:
+    """A node's life: wait for the word to start, play the role, report how it ended."""
+    control.wait_for("start")
+    inside = Inside(spec, plan, run_dir, spool, control, Recorder(control))
+    try:
+        importlib.import_module(f"nodes.{spec.role}").run(inside)
+    except Exception as error:
+        traceback.print_exc(file=sys.stderr)
+        inside.recorder.flush()
+        control.say("failed", error=f"{type(error).__name__}: {error}")
+        raise SystemExit(1) from None
+    control.say("done")

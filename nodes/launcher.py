@@ -1,0 +1,166 @@
+"""Inside the guest (or the private namespace of a native run): network up, nodes up, records.
+
+The same code on both backends. It is the parent of every node: a node that dies is noticed at
+once, and all nodes die with it.
+"""
+
+import gc
+import os
+import selectors
+import socket
+import sys
+import time
+import traceback
+from pathlib import Path
+from typing import Any
+
+# Imported before the hosts are forked, so that every node has them without reading a file.
+import msgpack  # noqa: F401
+import numpy  # noqa: F401
+import zmq  # noqa: F401
+
+from nodes import client, cloud, edge  # noqa: F401
+from nodes.control import Control
+from nodes.inside import live
+from nodes.records import Records
+from protocols import registry
+from scenarios.plan import Plan
+
+_START_ORDER = ("cloud", "edge", "client")
+_SERVERS = ("cloud", "edge")
+
+
+class NodeFailed(Exception):
+    """A node ended or reported an error; the sentence names it."""
+
+
+def main(directories: list[str]) -> None:
+    """Run the plan that lies in the run directory; the outcome stands in the status file."""
+    run_dir, spool = Path(directories[0]), Path(directories[1])
+    plan = Plan.from_json((run_dir / "plan.json").read_text())
+    registry.load(plan.protocol)
+    records = Records(plan, run_dir, spool)
+    launch = Launch(plan, run_dir, spool, records)
+    try:
+        launch.run()
+        records.status(phase="done")
+    except Exception as error:
+        kind = "" if isinstance(error, NodeFailed) else f"{type(error).__name__}: "
+        traceback.print_exc()
+        records.status(phase="failed", error=f"{kind}{error}")
+    finally:
+        launch.end()
+
+
+class Launch:
+    """One run's network and processes."""
+
+    def __init__(self, plan: Plan, run_dir: Path, spool: Path, records: Records) -> None:
+        self.plan, self.run_dir, self.spool, self.records = plan, run_dir, spool, records
+        self.network: Any = None
+        self._selector = selectors.DefaultSelector()
+        self._controls: dict[str, Control] = {}
+        self._waiting: dict[str, set[str]] = {word: set() for word in ("bound", "ready", "done")}
+        self._gone: set[str] = set()
+
+    def run(self) -> None:
+        """Everything, in order."""
+        began = time.monotonic()
+        self.records.status(phase="network", nodes=len(self.plan.nodes))
+        self._build()
+        up = time.monotonic()
+        self.records.status(phase="joining", seconds=up - began)
+        self._start_nodes()
+        self.records.status(phase="training", seconds=time.monotonic() - up)
+        self.records.links(0, self.network.counters())
+        self._controls["cloud"].say("go")
+        self._follow("done", {node.name for node in self.plan.nodes}, deadline=None)
+
+    def end(self) -> None:
+        """Take the network down, if it ever was up."""
+        if self.network is not None:
+            self.network.stop()
+
+    def _build(self) -> None:
+        from netem.network import Network
+
+        gc.collect()
+        gc.freeze()  # the collector would touch, and so copy, every page in every child
+        self.network = Network(self.plan, self._live)
+        for node in self.plan.nodes:
+            control = self._controls[node.name] = Control(self.network.host(node.name).control)
+            self._selector.register(control, selectors.EVENT_READ, node.name)
+
+    def _live(self, name: str, line: socket.socket) -> None:
+        live(self.plan.node(name), self.plan, self.run_dir, self.spool, Control(line))
+
+    def _start_nodes(self) -> None:
+        deadline = time.monotonic() + 2 * self.plan.limits["join"]
+        for role in _START_ORDER:
+            names = {node.name for node in self.plan.nodes if node.role == role}
+            for name in names:
+                self._controls[name].say("start")
+            if role in _SERVERS:
+                self._follow("bound", names, deadline)
+        self._follow("ready", {node.name for node in self.plan.nodes}, deadline)
+
+    def _follow(self, word: str, names: set[str], deadline: float | None) -> None:
+        """Take in reports until all these nodes have said that word."""
+        heard = self._waiting[word]
+        while not names <= heard | self._gone:
+            left = None if deadline is None else deadline - time.monotonic()
+            ready = self._selector.select(left)
+            if not ready and left is not None and left <= 0:
+                few = ", ".join(sorted(names - heard)[:5])
+                raise NodeFailed(f"not {word} in time: {few}; raise limits.join")
+            for key, _ in ready:
+                self._take_in(key.data)
+
+    def _take_in(self, name: str) -> None:
+        try:
+            messages = self._controls[name].read()
+        except ConnectionError:
+            self._lost(name)
+            return
+        for message in messages:
+            word = message.pop("is")
+            if word == "events":
+                self.records.events(message["events"])
+            elif word == "round":
+                self._round_ended(**message)
+            elif word == "failed":
+                self._failed(name, message["error"])
+            else:
+                self._waiting[word].add(name)
+
+    def _round_ended(self, round: int, start: float, end: float) -> None:
+        if round == 0:
+            self.records.start_at(start)
+        else:
+            event = {"node": "cloud", "phase": "round", "round": round, "start": start, "end": end}
+            self.records.events([event])
+            self.records.links(round, self.network.counters())
+        self.records.status(phase="round", round=round, elapsed=self.records.elapsed(end))
+
+    def _lost(self, name: str) -> None:
+        """A control line closed: fine after `done`, a death otherwise."""
+        self._selector.unregister(self._controls[name])
+        if name not in self._waiting["done"]:
+            status = os.waitstatus_to_exitcode(os.waitpid(self.network.host(name).pid, 0)[1])
+            how = f"was ended by signal {-status}" if status < 0 else f"ended with code {status}"
+            self._failed(name, f"its process {how}")
+        self._gone.add(name)
+
+    def _failed(self, name: str, error: str) -> None:
+        """End the run with the node's own words, unless a quorum may go on without a client."""
+        if name in self._gone:
+            return
+        replaceable = self.plan.node(name).role == "client" and name in self._waiting["ready"]
+        if not replaceable or self.plan.limits["late"] != "quorum":
+            raise NodeFailed(f"{name}: {error}")
+        self.records.status(phase="lost", node=name, error=error)
+        self._gone.add(name)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

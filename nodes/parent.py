@@ -1,0 +1,69 @@
+"""A node's dealings with its parent: join, receive models, send updates."""
+
+from nodes.phases import Recorder, now
+from nodes.transport import ClientEndpoint
+from protocols.base import Package
+from protocols.wire import Expected, Message, Refused
+from scenarios.plan import NodeSpec, Plan
+
+
+class UpdateRefused(Exception):
+    """The parent did not accept what this node sent."""
+
+
+class ParentLost(Exception):
+    """Nothing came from the parent for longer than a round may take."""
+
+
+class Parent:
+    """The link upwards of a client or an edge."""
+
+    def __init__(self, spec: NodeSpec, plan: Plan, recorder: Recorder) -> None:
+        assert spec.parent is not None and spec.parent_address is not None
+        self._spec, self._plan, self._recorder = spec, plan, recorder
+        self._endpoint = ClientEndpoint(
+            spec.name, spec.parent, spec.parent_address, plan.limits["message"], self._on_refusal
+        )
+        self._expected = Expected(
+            kinds=frozenset({"model", "stop", "refused"}), max_bytes=plan.limits["message"]
+        )
+
+    def join(self) -> None:
+        self._endpoint.join(now() + self._plan.limits["join"])
+
+    def next_model(self) -> Message | None:
+        """The next model, its download on the record; None when training is over."""
+        while True:
+            # A parent may itself wait a whole round for others before it sends again.
+            deadline = now() + self._plan.limits["join"] + 2 * self._plan.limits["round"]
+            message = self._endpoint.receive(deadline, self._expected)
+            if message is None:
+                if self._plan.limits["late"] == "wait":
+                    continue
+                raise ParentLost(f"nothing came from {self._spec.parent} for longer than a round")
+            if message.kind == "refused":
+                raise UpdateRefused(f"{self._spec.parent} refused an update of this node")
+            if message.kind == "stop":
+                return None
+            self._recorder.phase(
+                self._spec.name,
+                "download",
+                message.meta["sent_at"],
+                now(),
+                message.meta["iteration"],
+                number=message.round,
+                peer=self._spec.parent,
+                bytes=sum(t.nbytes for t in message.tensors.values()),
+            )
+            return message
+
+    def send_update(self, number: int, package: Package) -> None:
+        self._endpoint.send(
+            Message("update", self._spec.name, number, dict(package.meta), package.tensors)
+        )
+
+    def close(self) -> None:
+        self._endpoint.close()
+
+    def _on_refusal(self, sender: str, refusal: Refused) -> None:
+        self._recorder.note(self._spec.name, "refused", 0, peer=sender, reason=refusal.reason)

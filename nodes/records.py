@@ -1,0 +1,69 @@
+"""The records a run writes while it goes on, from inside the network."""
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+from netem.counters import LinkCounters
+from scenarios.plan import Plan
+
+_LINK_COLUMNS = ("bytes_up", "bytes_down", "packets_up", "packets_down", "drops_up", "drops_down")
+
+
+def _append(path: Path, text: str) -> None:
+    # Closing the file is what makes it visible outside the guest, without a costly fsync.
+    with path.open("a", encoding="utf-8") as file:
+        file.write(text)
+
+
+class Records:
+    """events.jsonl and links.csv in the run directory, status.jsonl in the spool."""
+
+    def __init__(self, plan: Plan, run_dir: Path, spool: Path) -> None:
+        self._plan = plan
+        self._events, self._links = run_dir / "events.jsonl", run_dir / "links.csv"
+        self._status = spool / "status.jsonl"
+        self._zero: float | None = None
+        self._early: list[dict[str, Any]] = []
+        self._before: dict[str, LinkCounters] = {}
+        self._write_rows([("round", "link", "tier", *_LINK_COLUMNS)])
+
+    def status(self, **fields: Any) -> None:
+        """Tell the runner outside how far things are."""
+        _append(self._status, json.dumps(fields) + "\n")
+
+    def start_at(self, moment: float) -> None:
+        """Time zero: the cloud starts its first round."""
+        self._zero = moment
+        early, self._early = self._early, []
+        self.events(early)
+
+    def elapsed(self, moment: float) -> float:
+        return moment - (moment if self._zero is None else self._zero)
+
+    def events(self, events: list[dict[str, Any]]) -> None:
+        """Append events, their times counted from time zero."""
+        if self._zero is None:
+            self._early += events
+            return
+        for event in events:
+            event["start"] = round(event["start"] - self._zero, 9)
+            event["end"] = round(event["end"] - self._zero, 9)
+        _append(self._events, "".join(json.dumps(event) + "\n" for event in events))
+
+    def links(self, round_number: int, counters: dict[str, LinkCounters]) -> None:
+        """What every link carried since the last call."""
+        rows = []
+        for spec in self._plan.links:
+            delta = counters[spec.name].since(self._before.get(spec.name, LinkCounters()))
+            numbers = [getattr(delta, column) for column in _LINK_COLUMNS]
+            rows.append((round_number, spec.name, spec.tier or "attachment", *numbers))
+        self._before = counters
+        self._write_rows(rows)
+
+    def _write_rows(self, rows: list[tuple[Any, ...]]) -> None:
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerows(rows)
+        _append(self._links, text.getvalue())

@@ -1,0 +1,143 @@
+"""Messages between a server and its children: ROUTER and DEALER over TCP, without copies."""
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import zmq
+
+from nodes.phases import now
+from protocols.wire import Expected, Message, Refused, decode, encode
+
+PORT = 5555
+_BACKLOG = 4096  # ZeroMQ's 100 loses joins when a thousand clients start at once
+_LINGER_MS = 10_000  # a last message may still be on a slow link when its sender closes
+
+OnRefusal = Callable[[str, Refused], None]
+
+
+class NotJoined(Exception):
+    """A peer was not there by its deadline."""
+
+
+class Endpoint:
+    """What both ends share: sending, and receiving until a deadline."""
+
+    def __init__(self, name: str, kind: int, max_bytes: int, on_refusal: OnRefusal) -> None:
+        self.name = name
+        self.refused: Counter[str] = Counter()
+        self._max_bytes = max_bytes
+        self._on_refusal = on_refusal
+        self._context = zmq.Context()
+        self._socket = self._context.socket(kind)
+        for option in (zmq.SNDHWM, zmq.RCVHWM):
+            self._socket.setsockopt(option, 0)
+        self._socket.setsockopt(zmq.LINGER, _LINGER_MS)
+        self._socket.setsockopt(zmq.RECONNECT_IVL, 20)
+        self._socket.setsockopt(zmq.MAXMSGSIZE, max_bytes)
+
+    def close(self) -> None:
+        self._socket.close()
+        self._context.term()
+
+    def _send(self, route: list[bytes], message: Message) -> None:
+        message.meta["sent_at"] = now()
+        self._socket.send_multipart([*route, *encode(message)], copy=False)
+
+    def _frames(self, deadline: float) -> list[zmq.Frame] | None:
+        """The next message's frames, or None when the deadline passes first."""
+        while True:
+            left = deadline - now()
+            if self._socket.poll(max(0, left) * 1000) == zmq.POLLIN:
+                frames: list[Any] = self._socket.recv_multipart(copy=False)
+                return frames
+            if left <= 0:
+                return None
+
+    def _decoded(self, frames: list[zmq.Frame], expected: Expected, sender: str) -> Message | None:
+        """The message, or None when it was refused: counted, recorded, and the sender told."""
+        try:
+            message = decode([frame.buffer for frame in frames], expected)
+            if sender and message.sender != sender:
+                raise Refused("malformed", f"signed by {message.sender!r}", sender)
+            if not isinstance(message.meta.get("sent_at"), float):
+                raise Refused("malformed", "does not say when it was sent", message.sender)
+            return message
+        except Refused as refusal:
+            self.refused[refusal.reason] += 1
+            self._on_refusal(sender or refusal.sender or "somebody", refusal)
+            return None
+
+
+class ServerEndpoint(Endpoint):
+    """The upper end: hears its children by name."""
+
+    def __init__(self, name: str, max_bytes: int, on_refusal: OnRefusal) -> None:
+        super().__init__(name, zmq.ROUTER, max_bytes, on_refusal)
+        self._socket.setsockopt(zmq.ROUTER_MANDATORY, 1)
+        self._socket.setsockopt(zmq.ROUTER_HANDOVER, 1)
+        self._socket.setsockopt(zmq.BACKLOG, _BACKLOG)
+        self._socket.bind(f"tcp://*:{PORT}")
+
+    def admit(self, children: tuple[str, ...], deadline: float) -> None:
+        """Welcome every child, or say who did not come."""
+        missing = set(children)
+        joining = Expected(kinds=frozenset({"join"}), max_bytes=self._max_bytes)
+        while missing:
+            received = self.receive(deadline, joining)
+            if received is None:
+                few = ", ".join(sorted(missing)[:5])
+                raise NotJoined(f"{len(missing)} of {len(children)} did not join in time: {few}")
+            if received.sender in missing:
+                missing.discard(received.sender)
+                self.send(received.sender, Message("welcome", self.name, 0))
+
+    def send(self, child: str, message: Message) -> None:
+        self._send([child.encode()], message)
+
+    def receive(self, deadline: float, expected: Expected) -> Message | None:
+        """The next acceptable message, or None at the deadline; the others are refused."""
+        while (frames := self._frames(deadline)) is not None:
+            child = bytes(frames[0].buffer).decode(errors="replace")
+            message = self._decoded(frames[1:], expected, child)
+            if message is not None:
+                return message
+            self._tell(child)
+        return None
+
+    def _tell(self, child: str) -> None:
+        notice = Message("refused", self.name, 0, {"refusals": self.refused.total()})
+        try:
+            self.send(child, notice)
+        except zmq.ZMQError:
+            pass  # whoever it was is gone
+
+
+class ClientEndpoint(Endpoint):
+    """The lower end: one connection to its parent."""
+
+    def __init__(
+        self, name: str, parent: str, address: str, max_bytes: int, on_refusal: OnRefusal
+    ) -> None:
+        super().__init__(name, zmq.DEALER, max_bytes, on_refusal)
+        self.parent = parent
+        self._socket.setsockopt(zmq.IDENTITY, name.encode())
+        self._socket.connect(f"tcp://{address}:{PORT}")
+
+    def join(self, deadline: float) -> None:
+        """Ask to be let in and wait for the welcome."""
+        self.send(Message("join", self.name, 0))
+        welcome = Expected(kinds=frozenset({"welcome"}), max_bytes=self._max_bytes)
+        if self.receive(deadline, welcome) is None:
+            raise NotJoined(f"no welcome from {self.parent} in time")
+
+    def send(self, message: Message) -> None:
+        self._send([], message)
+
+    def receive(self, deadline: float, expected: Expected) -> Message | None:
+        """The next acceptable message from the parent, or None at the deadline."""
+        while (frames := self._frames(deadline)) is not None:
+            message = self._decoded(frames, expected, self.parent)
+            if message is not None:
+                return message
+        return None

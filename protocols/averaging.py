@@ -1,0 +1,33 @@
+"""A weighted mean that holds one model however many are added."""
+
+import numpy as np
+
+from protocols.base import Tensors
+
+
+class WeightedMean:
+    """Running sum in double precision, so that the order of arrival hardly matters."""
+
+    def __init__(self) -> None:
+        self.weight = 0.0
+        self._sums: dict[str, np.ndarray] = {}
+        self._dtypes: dict[str, np.dtype] = {}
+
+    def add(self, tensors: Tensors, weight: float) -> None:
+        """Add one model; it is not kept."""
+        self.weight += weight
+        for name, tensor in tensors.items():
+            if name not in self._sums:
+                self._dtypes[name] = tensor.dtype
+                self._sums[name] = np.multiply(tensor, weight, dtype=np.float64)
+            else:
+                self._sums[name] += np.multiply(tensor, weight, dtype=np.float64)
+
+    def mean(self) -> Tensors:
+        """The weighted mean in the tensors' own type."""
+        if not self.weight > 0:
+            raise ValueError("a weighted mean needs a positive weight: no update had any samples")
+        return {
+            name: (total / self.weight).astype(self._dtypes[name])
+            for name, total in self._sums.items()
+        }

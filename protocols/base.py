@@ -1,0 +1,78 @@
+"""What a method decides at each role. Nodes do the sending; nothing here knows of sockets.
+
+One round at a server (the cloud, or an edge among its clients):
+`outgoing` for every child, `add` for every update as it arrives, `finish` when all are in.
+An edge also has `receive` (the model from above) and `upward` (its aggregate, when done).
+One round at a client: `work` says how to train what arrived, `reply` what to send back.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from learning.seam import Result
+
+Tensors = dict[str, np.ndarray]
+
+
+@dataclass(slots=True)
+class Package:
+    """What travels: plain data and tensors, without addresses."""
+
+    meta: dict[str, Any] = field(default_factory=dict)
+    tensors: Tensors = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Work:
+    """How a client trains in this round."""
+
+    epochs: int
+    rule: str = ""
+    settings: dict[str, Any] = field(default_factory=dict)
+    tensors: Tensors = field(default_factory=dict)  # a rule's extras, besides the model
+
+
+class Server:
+    """A server's side of a method, at the cloud or at an edge."""
+
+    def __init__(self, settings: Any, model: Tensors) -> None:
+        self.settings = settings
+        self.model = model
+        self.samples = 0
+
+    def receive(self, package: Package) -> None:
+        """Take over the model that came from above."""
+        self.model = package.tensors
+
+    def outgoing(self, child: str) -> Package:
+        """What goes to this child at the start of a round."""
+        raise NotImplementedError
+
+    def add(self, child: str, package: Package) -> None:
+        """Combine one update; it must not be kept unless the method needs it."""
+        raise NotImplementedError
+
+    def finish(self) -> dict[str, Any]:
+        """Make the new model of what was added; returns what the method decided, for the record."""
+        raise NotImplementedError
+
+    def upward(self) -> Package:
+        """What an edge sends to its parent after its last aggregation."""
+        return Package({"samples": self.samples}, self.model)
+
+
+class Client:
+    """A client's side of a method; what it keeps between rounds is its own state."""
+
+    def __init__(self, settings: Any) -> None:
+        self.settings = settings
+
+    def work(self, package: Package) -> Work:
+        """How to train the model that arrived."""
+        raise NotImplementedError
+
+    def reply(self, package: Package, result: Result) -> Package:
+        """What goes back to the parent."""
+        return Package({"samples": result.samples, "loss": result.loss}, result.tensors)

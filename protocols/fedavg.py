@@ -1,0 +1,52 @@
+"""FedAvg in two and three layers (McMahan et al. 2017; Tempo eqs. 3-7).
+
+w_n after tau_c local epochs (3); institutions average their clients by |D_n| (4) tau_i times, each
+time starting from their own average (5); the cloud averages institutions by |D^(m)| (6), and its
+model starts the next global iteration (7). Without institutions (4) is the cloud's own step.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from protocols import base
+from protocols.averaging import WeightedMean
+from protocols.base import Package, Work
+
+
+@dataclass(frozen=True)
+class Settings:
+    """T, tau_i and tau_c."""
+
+    rounds: int
+    edge_rounds: int = 1
+    local_epochs: int = 1
+
+    def __post_init__(self) -> None:
+        if self.edge_rounds < 1 or self.local_epochs < 1:
+            raise ValueError("edge_rounds and local_epochs must be at least 1")
+
+
+class Server(base.Server):
+    """Eqs. (4) and (6): the mean of the children's models, weighted by their sample counts."""
+
+    def __init__(self, settings: Any, model: base.Tensors) -> None:
+        super().__init__(settings, model)
+        self._mean = WeightedMean()
+
+    def outgoing(self, child: str) -> Package:
+        return Package({"epochs": self.settings.local_epochs}, self.model)
+
+    def add(self, child: str, package: Package) -> None:
+        self._mean.add(package.tensors, package.meta["samples"])
+
+    def finish(self) -> dict[str, Any]:
+        self.model, self.samples = self._mean.mean(), int(self._mean.weight)
+        self._mean = WeightedMean()
+        return {}
+
+
+class Client(base.Client):
+    """Eq. (3): plain SGD for as many epochs as the server says."""
+
+    def work(self, package: Package) -> Work:
+        return Work(epochs=package.meta["epochs"])

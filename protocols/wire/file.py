@@ -1,0 +1,72 @@
+"""The same frames in one file: magic, their lengths, then each frame at a 64-byte boundary."""
+
+import os
+import struct
+from pathlib import Path
+
+from protocols.wire.codec import decode, encode
+from protocols.wire.header import MAX_TENSORS
+from protocols.wire.message import Expected, Message, Refused
+
+MAGIC = b"METROWIR"
+ALIGNMENT = 64  # so that the arrays read back are aligned for vector instructions
+PREFIX = struct.Struct("<8sQ")
+# What a file may have beyond the frames: the table of lengths and the padding.
+OVERHEAD = PREFIX.size + (MAX_TENSORS + 1) * (8 + ALIGNMENT)
+
+
+def write_file(path: Path, message: Message) -> None:
+    """Write aside as a dot file in the same directory, then rename: no reader sees half a file.
+
+    One writer per path at a time. Nothing is synced: the file outlives its processes, not the host.
+    """
+    frames = encode(message)
+    lengths = [memoryview(frame).nbytes for frame in frames]
+    aside = path.with_name(f".{path.name}")
+    try:
+        with aside.open("wb") as file:
+            file.write(PREFIX.pack(MAGIC, len(frames)))
+            file.write(struct.pack(f"<{len(frames)}Q", *lengths))
+            position = PREFIX.size + 8 * len(frames)
+            for frame, length in zip(frames, lengths, strict=True):
+                file.write(bytes(-position % ALIGNMENT))
+                file.write(frame)
+                position += -position % ALIGNMENT + length
+        os.rename(aside, path)
+    except OSError:
+        aside.unlink(missing_ok=True)
+        raise
+
+
+def read_file(path: Path, expected: Expected | None = None) -> Message:
+    """Read a file in one go and decode it; its tensors are views on what was read."""
+    expected = expected or Expected()
+    with path.open("rb", buffering=0) as file:
+        size = os.fstat(file.fileno()).st_size
+        if size > expected.max_bytes + OVERHEAD:
+            raise Refused("oversize", f"a file of {size} bytes, at most {expected.max_bytes}")
+        content = memoryview(file.readall())
+    return decode(_split(content), expected)
+
+
+def _split(content: memoryview) -> list[memoryview]:
+    if content.nbytes < PREFIX.size:
+        raise Refused("truncated", f"a file of {content.nbytes} bytes")
+    magic, count = PREFIX.unpack_from(content)
+    if magic != MAGIC:
+        raise Refused("malformed", "the file does not start as ours do")
+    if count > MAX_TENSORS + 1:
+        raise Refused("oversize", f"a file of {count} frames, at most {MAX_TENSORS + 1}")
+    position = PREFIX.size + 8 * count
+    if content.nbytes < position:
+        raise Refused("truncated", f"a file of {content.nbytes} bytes and {count} frames")
+    frames = []
+    for length in struct.unpack_from(f"<{count}Q", content, PREFIX.size):
+        position += -position % ALIGNMENT
+        if position + length > content.nbytes:
+            raise Refused("truncated", f"the file ends after {content.nbytes} bytes")
+        frames.append(content[position : position + length])
+        position += length
+    if position != content.nbytes:
+        raise Refused("malformed", "the file goes on after its last frame")
+    return frames

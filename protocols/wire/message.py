@@ -1,0 +1,56 @@
+"""What travels, what a receiver accepts, and how it says no."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+Reason = Literal[
+    "malformed",  # not a header of ours, or header and frames contradict each other
+    "truncated",  # less arrived than the header announces
+    "version",
+    "kind",
+    "round",
+    "oversize",
+    "dtype",
+    "shape",
+    "missing-tensor",
+    "extra-tensor",
+    "checksum",
+    "not-finite",
+]
+REASONS: frozenset[str] = frozenset(get_args(Reason))
+
+MAX_BYTES = 1 << 32
+
+
+@dataclass(slots=True)
+class Message:
+    """One message: plain data in meta, arrays in tensors."""
+
+    kind: str
+    sender: str
+    round: int
+    meta: dict[str, Any] = field(default_factory=dict)
+    tensors: dict[str, np.ndarray] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What a receiver accepts; None accepts anything well formed."""
+
+    kinds: frozenset[str] | None = None
+    round: int | None = None
+    shapes: Mapping[str, tuple[str, tuple[int, ...]]] | None = None  # name -> (dtype, shape)
+    max_bytes: int = MAX_BYTES  # all frames together
+
+
+class Refused(Exception):
+    """A message was not accepted; the sender is empty when the header did not even name one."""
+
+    def __init__(self, reason: Reason, detail: str, sender: str = "") -> None:
+        super().__init__(f"{reason}: {detail}" + (f" (from {sender})" if sender else ""))
+        self.reason: Reason = reason
+        self.detail = detail
+        self.sender = sender

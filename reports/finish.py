@@ -1,0 +1,30 @@
+"""From a run's raw records to what it leaves, also when it failed half-way."""
+
+from pathlib import Path
+
+from reports import readable
+from reports.events import read_events, write_events
+from reports.figure import draw_accuracy
+from reports.rounds import round_rows, write_rounds
+from reports.summary import RunFacts, Summary, summarise
+from reports.traffic import read_traffic
+from scenarios.plan import Plan
+
+__all__ = ["RunFacts", "Summary", "finish"]
+
+
+def finish(run_dir: Path, facts: RunFacts) -> Summary:
+    """Sort events.jsonl; write rounds.csv, summary.json and accuracy.png."""
+    plan = _plan(run_dir / "plan.json")
+    events = read_events(run_dir / "events.jsonl")
+    write_events(run_dir / "events.jsonl", events)
+    rows = round_rows(events, run_dir / "evaluations.jsonl")
+    write_rounds(run_dir / "rounds.csv", rows)
+    summary = summarise(facts, rows, events, read_traffic(run_dir / "links.csv", events, plan))
+    summary.write(run_dir / "summary.json")
+    draw_accuracy(run_dir / "accuracy.png", summary, rows, readable.links(plan) if plan else "")
+    return summary
+
+
+def _plan(path: Path) -> Plan | None:
+    return Plan.from_json(path.read_text(encoding="utf-8")) if path.exists() else None

@@ -1,0 +1,34 @@
+"""Where computing on the host took longer than the device would have."""
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+from reports.events import Event
+
+# Every sleep ends a little late; only from this share of a node's computing on is it worth a name.
+NOTICEABLE = 0.01
+
+
+@dataclass(frozen=True)
+class Overruns:
+    """Nodes that overran noticeably, and the sum over all nodes with its share of all computing."""
+
+    nodes: int
+    seconds: float
+    share: float | None
+
+
+def overruns(events: list[Event]) -> Overruns:
+    """From the compute phases of all nodes."""
+    late: dict[str, float] = defaultdict(float)
+    computing: dict[str, float] = defaultdict(float)
+    for event in events:
+        if event.phase == "compute":
+            late[event.node] += event.fields.get("overrun") or 0.0
+            computing[event.node] += event.seconds
+    total, whole = sum(late.values()), sum(computing.values())
+    return Overruns(
+        nodes=sum(late[node] > NOTICEABLE * computing[node] for node in late),
+        seconds=round(total, 6),
+        share=round(total / whole, 6) if whole else None,
+    )

@@ -1,0 +1,106 @@
+"""summary.json: a run in a few numbers."""
+
+import dataclasses
+import json
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from reports.events import Event
+from reports.overruns import Overruns, overruns
+from reports.replace import replace_text
+from reports.rounds import RoundRow
+from reports.traffic import Traffic
+
+
+@dataclass(frozen=True)
+class RunFacts:
+    """What the records do not say: the runner knows it."""
+
+    name: str
+    protocol: str
+    clock: str
+    backend: str
+    seed: int
+    target_accuracy: float | None
+    host_seconds: float
+    lost: list[str]
+    fidelity: dict[str, Any]  # with `verdict`, and `reason` where the verdict needs a sentence
+    failure: str | None
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The keys of summary.json; None where the run left nothing to say it from."""
+
+    name: str
+    protocol: str
+    clock: str
+    backend: str
+    seed: int
+    rounds: int
+    elapsed_seconds: float | None
+    final_accuracy: float | None
+    best_accuracy: float | None
+    target_accuracy: float | None
+    time_to_target_seconds: float | None
+    rounds_to_target: int | None
+    bytes_on_wire: int | None
+    payload_bytes: int | None
+    wire_overhead: float | None
+    wire_overhead_by_tier: dict[str, dict[str, float | None]]
+    drops: int | None
+    refused: dict[str, int]
+    overruns: Overruns
+    lost: list[str]
+    fidelity: dict[str, Any]
+    host_seconds: float
+    failure: str | None
+
+    def write(self, path: Path) -> None:
+        replace_text(path, json.dumps(dataclasses.asdict(self), indent=2) + "\n")
+
+
+def summarise(
+    facts: RunFacts, rows: list[RoundRow], events: list[Event], traffic: Traffic
+) -> Summary:
+    """Put together what was read back."""
+    evaluated = [row.accuracy for row in rows if row.accuracy is not None]
+    reached = first_at(rows, facts.target_accuracy)
+    counted = traffic.last_round > 0
+    refused = Counter(
+        str(event.fields.get("reason")) for event in events if event.phase == "refused"
+    )
+    return Summary(
+        name=facts.name,
+        protocol=facts.protocol,
+        clock=facts.clock,
+        backend=facts.backend,
+        seed=facts.seed,
+        rounds=max(0, len(rows) - 1),
+        elapsed_seconds=rows[-1].elapsed_seconds if len(rows) > 1 else None,
+        final_accuracy=evaluated[-1] if evaluated else None,
+        best_accuracy=max(evaluated, default=None),
+        target_accuracy=facts.target_accuracy,
+        time_to_target_seconds=reached.elapsed_seconds if reached else None,
+        rounds_to_target=reached.round if reached else None,
+        bytes_on_wire=traffic.wire.total() if counted else None,
+        payload_bytes=traffic.payload.total() if counted else None,
+        wire_overhead=traffic.overhead,
+        wire_overhead_by_tier=traffic.overhead_by_tier(),
+        drops=traffic.drops if counted else None,
+        refused=dict(sorted(refused.items())),
+        overruns=overruns(events),
+        lost=sorted(facts.lost),
+        fidelity=facts.fidelity,
+        host_seconds=facts.host_seconds,
+        failure=facts.failure,
+    )
+
+
+def first_at(rows: list[RoundRow], target: float | None) -> RoundRow | None:
+    """The first row whose accuracy is at least the target."""
+    if target is None:
+        return None
+    return next((row for row in rows if row.accuracy is not None and row.accuracy >= target), None)

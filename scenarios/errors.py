@@ -1,0 +1,5 @@
+"""The one error a user can cause: the command line prints its sentence and exits with code 2."""
+
+
+class BadInput(Exception):
+    """One sentence that names the place, what is wrong there, and the remedy."""

@@ -1,0 +1,223 @@
+"""From a scenario's name or file, and the command line's changes, to a checked Scenario."""
+
+import dataclasses
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from learning import datasets, models, partitions
+from netem import profiles
+from protocols import registry
+from scenarios.errors import BadInput
+from scenarios.schema import Scenario
+from scenarios.suggest import did_you_mean
+
+LIBRARY = Path(__file__).parent / "library"
+
+
+def library() -> dict[str, Path]:
+    """The scenarios that come with Metronome, by name."""
+    return {path.stem: path for path in sorted(LIBRARY.glob("**/*.toml"))}
+
+
+def load(
+    name_or_file: str,
+    changes: Sequence[str] = (),
+    links: Sequence[str] = (),
+    overrides: Mapping[str, Any] | None = None,
+) -> Scenario:
+    """Read, change (`KEY=VALUE`, `TIER=PROFILE`, whole top-level values) and check a scenario."""
+    tree = _read(name_or_file)
+    for text in links:
+        tier, profile = _split(text, "--links", "edge-cloud=lte")
+        _section(tree, "links")[tier] = profile
+    for text in changes:
+        key, value = _split(text, "--set", "protocol.rounds=5")
+        _assign(tree, key.split("."), _toml_value(value), place=f"--set {key}")
+    tree.update({key: value for key, value in (overrides or {}).items() if value is not None})
+    return check(tree)
+
+
+def check(tree: dict[str, Any]) -> Scenario:
+    """A Scenario from plain data, profiles filled in; BadInput in one sentence otherwise."""
+    tree = dict(tree)
+    for section, named in (("links", profiles.links()), ("devices", profiles.devices())):
+        entries = tree.get(section, {})
+        if not isinstance(entries, dict):
+            raise BadInput(f"{section}: must be a table; see docs/scenarios.md")
+        tree[section] = {
+            key: _expand(f"{section}.{key}", entry, named) for key, entry in entries.items()
+        }
+    try:
+        scenario = Scenario.model_validate(tree)
+    except ValidationError as error:
+        raise BadInput(_sentence(error)) from None
+    _check_names(scenario)
+    return scenario
+
+
+def dump(scenario: Scenario) -> str:
+    """The resolved scenario as TOML, complete: it can be run again as it is."""
+    return tomli_w.dumps(scenario.model_dump(exclude_none=True))
+
+
+def protocol_settings(scenario: Scenario) -> Any:
+    """The method's own settings object, checked."""
+    settings = registry.load(scenario.protocol.name).Settings
+    given = scenario.protocol.model_dump(exclude={"name"})
+    known = {field.name for field in dataclasses.fields(settings)}
+    for key in given:
+        if key not in known:
+            raise BadInput(
+                f'protocol.{key}: protocol "{scenario.protocol.name}" has no such setting; '
+                f"{did_you_mean(key, known)}"
+            )
+    try:
+        return TypeAdapter(settings).validate_python(given)
+    except ValidationError as error:
+        raise BadInput("protocol." + _sentence(error)) from None
+
+
+def _read(name_or_file: str) -> dict[str, Any]:
+    path = library().get(name_or_file)
+    if path is None:
+        path = Path(name_or_file)
+        if not path.is_file():
+            raise BadInput(
+                f'scenario "{name_or_file}": neither a file nor in the library; '
+                f"{did_you_mean(name_or_file, library())} (metronome list shows them)"
+            )
+    try:
+        return tomllib.loads(path.read_text())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise BadInput(f"{path}: not valid TOML ({error}); correct that line") from None
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be read ({error.strerror}); check its permissions") from None
+
+
+def _split(text: str, option: str, example: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals or not key.strip() or not value.strip():
+        raise BadInput(f'{option} {text}: write it like "{option} {example}"')
+    return key.strip(), value.strip()
+
+
+def _toml_value(text: str) -> Any:
+    """The value as TOML reads it; what TOML does not know is a plain string (20mbit)."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def _section(tree: dict[str, Any], name: str) -> dict[str, Any]:
+    section = tree.setdefault(name, {})
+    if not isinstance(section, dict):
+        raise BadInput(f"{name}: must be a table; see docs/scenarios.md")
+    return section
+
+
+def _assign(tree: dict[str, Any], path: list[str], value: Any, place: str) -> None:
+    *parents, last = path
+    for depth, name in enumerate(parents):
+        child = tree.setdefault(name, {})
+        if isinstance(child, str) and path[0] in ("links", "devices") and depth == 1:
+            child = tree[name] = {"profile": child}  # start from the profile the scenario named
+        if not isinstance(child, dict):
+            raise BadInput(f'{place}: "{".".join(parents[: depth + 1])}" has no keys of its own')
+        tree = child
+    if last == "rate":
+        tree.pop("rate_up", None), tree.pop("rate_down", None)
+    tree[last] = value
+
+
+def _expand(place: str, entry: Any, named: Mapping[str, dict[str, Any]]) -> Any:
+    """A profile's name, or a table on top of one, as one full table."""
+    if isinstance(entry, str):
+        entry = {"profile": entry}
+    if not isinstance(entry, dict) or "profile" not in entry:
+        return entry
+    name = entry["profile"]
+    if name not in named:
+        raise BadInput(
+            f'{place}: unknown profile "{name}"; {did_you_mean(str(name), named)} '
+            "(metronome profiles lists them)"
+        )
+    base = {key: value for key, value in named[name].items() if key not in ("about", "source")}
+    if "rate" in entry:
+        base.pop("rate_up", None), base.pop("rate_down", None)
+    if "rate_up" in entry or "rate_down" in entry:
+        rate = base.pop("rate", None)
+        if rate is not None:
+            base |= {"rate_up": rate, "rate_down": rate}
+    if "delay" in entry and "jitter" not in entry:
+        base.pop("jitter", None)  # a profile's jitter belongs to the profile's delay
+    return base | entry
+
+
+def _sentence(error: ValidationError) -> str:
+    """The first problem in one sentence: place, what is wrong, remedy."""
+    problem = error.errors()[0]
+    path = [str(part) for part in problem["loc"]]
+    place = ".".join(path) or "scenario"
+    if problem["type"] == "extra_forbidden":
+        return f"{place}: unknown key; {did_you_mean(path[-1], _known_keys(path[:-1]))}"
+    if problem["type"] == "missing":
+        return f"{place}: missing; add this key (docs/scenarios.md describes it)"
+    message = problem["msg"].removeprefix("Value error, ")
+    message = message[0].lower() + message[1:]
+    value = problem["input"]
+    given = f" (given: {value})" if isinstance(value, str | int | float) else ""
+    return f"{place}: {message}{given}; correct it (docs/scenarios.md)"
+
+
+def _known_keys(path: list[str]) -> list[str]:
+    model: Any = Scenario
+    for name in path:
+        field = model.model_fields.get(name)
+        annotation = field.annotation if field else None
+        candidates = [annotation, *getattr(annotation, "__args__", ())]
+        found = [c for c in candidates if isinstance(c, type) and issubclass(c, BaseModel)]
+        if not found:
+            return [*profiles.links()] if not field else []
+        model = found[0]
+        if field and "dict" in str(annotation):
+            continue
+    return list(model.model_fields)
+
+
+def _check_names(scenario: Scenario) -> None:
+    """What types cannot say: names that must exist, sections that must fit the topology."""
+    named = (
+        ("task.dataset", scenario.task.dataset, datasets.NAMES, "data set"),
+        ("task.model", scenario.task.model, models.NAMES, "model"),
+        ("task.partition", scenario.task.partition, partitions.NAMES, "partition"),
+        ("protocol.name", scenario.protocol.name, registry.NAMES, "protocol"),
+    )
+    for place, name, known, what in named:
+        if name not in known:
+            raise BadInput(f'{place}: unknown {what} "{name}"; {did_you_mean(name, known)}')
+    if scenario.task.partition == "dirichlet" and scenario.task.concentration is None:
+        raise BadInput("task.concentration: missing; a dirichlet partition needs it (e.g. 1.0)")
+    sections = (
+        ("links", scenario.links, scenario.topology.tiers),
+        ("devices", scenario.devices, scenario.topology.roles),
+    )
+    for section, given, wanted in sections:
+        for key in wanted:
+            if key not in given:
+                raise BadInput(
+                    f"{section}.{key}: missing; a {scenario.topology.kind} needs it "
+                    f"(metronome profiles lists what it can name)"
+                )
+        for key in given:
+            if key not in wanted:
+                raise BadInput(
+                    f"{section}.{key}: a {scenario.topology.kind} has no such part; "
+                    f"it has {', '.join(wanted)}"
+                )
+    protocol_settings(scenario)

@@ -1,0 +1,96 @@
+"""What the planner decided, as plain data: every node and every link with its numbers.
+
+The plan crosses into the guest as JSON, where pydantic is not wanted: importing it there costs a
+second.
+"""
+
+import dataclasses
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Shape:
+    """One direction of a link: bits per second (None: unlimited), seconds, share, packets."""
+
+    rate: float | None
+    delay: float
+    jitter: float
+    loss: float
+    queue: int
+
+
+@dataclass(frozen=True)
+class LinkSpec:
+    """A host's link to a switch; `up` leaves the host, `down` reaches it; None is not shaped."""
+
+    host: str
+    switch: str
+    tier: str | None
+    profile: str | None
+    up: Shape | None
+    down: Shape | None
+
+    @property
+    def name(self) -> str:
+        return f"{self.host}-{self.switch}"
+
+
+@dataclass(frozen=True)
+class NodeSpec:
+    """A process with a role: where it is, whom it serves, and what its computing costs."""
+
+    name: str
+    role: str
+    index: int
+    parent: str | None
+    parent_address: str | None
+    children: tuple[str, ...]
+    addresses: dict[str, str]  # switch -> address
+    device: str
+    seconds_per_step: float
+    memory_bytes_per_second: float
+    samples: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything that is needed inside the network."""
+
+    run: str
+    clock: str
+    seed: int
+    protocol: str
+    rounds: int
+    topology: str
+    topology_numbers: dict[str, int]
+    nodes: tuple[NodeSpec, ...]
+    links: tuple[LinkSpec, ...]
+    settings: dict[str, Any]
+    training: dict[str, Any]
+    limits: dict[str, Any]
+    trainer: str
+    pause: str  # how a node waits for a late result: "sleep", or "fsync" where time stands still
+    tensors: dict[str, tuple[str, tuple[int, ...]]] = field(default_factory=dict)
+
+    def node(self, name: str) -> NodeSpec:
+        return next(node for node in self.nodes if node.name == name)
+
+    def to_json(self) -> str:
+        return json.dumps(dataclasses.asdict(self), indent=1)
+
+    @classmethod
+    def from_json(cls, text: str) -> "Plan":
+        tree = json.loads(text)
+        tree["nodes"] = tuple(
+            NodeSpec(**node | {"children": tuple(node["children"])}) for node in tree["nodes"]
+        )
+        tree["links"] = tuple(
+            LinkSpec(**link | {way: Shape(**link[way]) if link[way] else None for way in ("up", "down")})
+            for link in tree["links"]
+        )
+        tree["tensors"] = {
+            name: (dtype, tuple(shape)) for name, (dtype, shape) in tree["tensors"].items()
+        }
+        return cls(**tree)

@@ -1,0 +1,147 @@
+"""From a checked scenario to a plan: names, addresses, shapes, and what computing costs."""
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from netem import topologies
+from scenarios import loader, quantities
+from scenarios.plan import LinkSpec, NodeSpec, Plan, Shape
+from scenarios.schema import Link, Scenario
+
+FRAME_BYTES = 1514  # a full Ethernet frame as the queues see it
+SHORTEST_QUEUE = 32  # packets: below that TCP starves whatever the bandwidth-delay product says
+
+
+def shapes(link: Link) -> tuple[Shape, Shape]:
+    """A link's two directions in numbers: up (towards the upper tier) and down."""
+    delay, jitter = quantities.seconds(link.delay), quantities.seconds(link.jitter)
+
+    def shape(rate_text: str | None) -> Shape:
+        rate = quantities.bits_per_second(rate_text) if rate_text else None
+        queue = link.queue or default_queue(rate, delay)
+        return Shape(rate, delay, jitter, quantities.share(link.loss), queue)
+
+    return shape(link.rate_up or link.rate), shape(link.rate_down or link.rate)
+
+
+def default_queue(rate: float | None, delay: float) -> int:
+    """Packets in one bandwidth-delay product of the link's own round trip, within reason."""
+    if rate is None:
+        return 1000
+    return max(SHORTEST_QUEUE, math.ceil(rate * 2 * delay / (8 * FRAME_BYTES)))
+
+
+def topology_numbers(scenario: Scenario) -> dict[str, int]:
+    """The arguments of the scenario's Mininet topology."""
+    return scenario.topology.model_dump(exclude={"kind"}, exclude_none=True)
+
+
+def client_count(scenario: Scenario) -> int:
+    """How many clients the scenario has."""
+    return math.prod(topology_numbers(scenario).values())
+
+
+def plan(
+    scenario: Scenario,
+    run: str,
+    trainer: str,
+    samples: list[int],
+    flops_per_step: int,
+    tensors: Mapping[str, tuple[str, tuple[int, ...]]],
+) -> Plan:
+    """Fix every node and link of a run; `samples` are the clients' data set sizes in order."""
+    topo = topologies.build(scenario.topology.kind, topology_numbers(scenario))
+    links = _links(topo, scenario)
+    addresses = _addresses(links)
+    parents = {name: topo.nodeInfo(name)["parent"] for name in topo.hosts(sort=False)}
+    children: dict[str, list[str]] = {name: [] for name in parents}
+    for name, parent in parents.items():
+        if parent is not None:
+            children[parent].append(name)
+    nodes = []
+    clients = 0
+    for name, parent in parents.items():
+        role = topo.nodeInfo(name)["role"]
+        device = scenario.devices[role]
+        seconds_per_step = flops_per_step / device.speed + quantities.seconds(device.overhead)
+        nodes.append(
+            NodeSpec(
+                name=name,
+                role=role,
+                index=clients if role == "client" else -1,
+                parent=parent,
+                parent_address=_shared_address(addresses, name, parent),
+                children=tuple(children[name]),
+                addresses=addresses[name],
+                device=device.profile or "custom",
+                seconds_per_step=seconds_per_step,
+                memory_bytes_per_second=float(quantities.size_in_bytes(device.memory)),
+                samples=samples[clients] if role == "client" else 0,
+            )
+        )
+        clients += role == "client"
+    task = scenario.task
+    return Plan(
+        run=run,
+        clock=scenario.clock,
+        seed=scenario.seed,
+        protocol=scenario.protocol.name,
+        rounds=scenario.protocol.rounds,
+        topology=scenario.topology.kind,
+        topology_numbers=topology_numbers(scenario),
+        nodes=tuple(nodes),
+        links=links,
+        settings=dataclasses.asdict(loader.protocol_settings(scenario)),
+        training={
+            key: getattr(task, key)
+            for key in ("batch_size", "learning_rate", "momentum", "weight_decay", "shuffle")
+        },
+        limits=_limits(scenario),
+        trainer=trainer,
+        pause="fsync" if scenario.clock == "virtual" else "sleep",
+        tensors=dict(tensors),
+    )
+
+
+def _links(topo: Any, scenario: Scenario) -> tuple[LinkSpec, ...]:
+    specs = []
+    for host, switch, parameters in topo.links(sort=False, withInfo=True):
+        tier = parameters.get("tier")
+        link = scenario.links[tier] if tier else None
+        up, down = shapes(link) if link else (None, None)
+        specs.append(LinkSpec(host, switch, tier, link.profile if link else None, up, down))
+    return tuple(specs)
+
+
+def _addresses(links: tuple[LinkSpec, ...]) -> dict[str, dict[str, str]]:
+    """One /16 for each switch: 10.<switch>.<host>."""
+    switches: dict[str, int] = {}
+    used: dict[str, int] = {}
+    addresses: dict[str, dict[str, str]] = {}
+    for link in links:
+        number = switches.setdefault(link.switch, len(switches))
+        used[link.switch] = host = used.get(link.switch, 0) + 1
+        address = f"10.{number}.{host // 256}.{host % 256}"
+        addresses.setdefault(link.host, {})[link.switch] = address
+    return addresses
+
+
+def _shared_address(
+    addresses: dict[str, dict[str, str]], name: str, parent: str | None
+) -> str | None:
+    if parent is None:
+        return None
+    return next(addresses[parent][switch] for switch in addresses[name] if switch in addresses[parent])
+
+
+def _limits(scenario: Scenario) -> dict[str, Any]:
+    limits = scenario.limits
+    return {
+        "join": quantities.seconds(limits.join),
+        "round": quantities.seconds(limits.round),
+        "late": limits.late,
+        "quorum": limits.quorum,
+        "message": quantities.size_in_bytes(limits.message),
+    }

@@ -1,0 +1,118 @@
+"""A made-up run directory: the records a run of the real thing would leave, in small."""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+from scenarios.plan import LinkSpec, NodeSpec, Plan, Shape
+
+MODEL_BYTES = 246_824  # LeNet-5
+COLUMNS = "round,link,tier,bytes_up,bytes_down,packets_up,packets_down,drops_up,drops_down"
+
+
+def event(
+    node: str, phase: str, round: int, start: float, end: float, **more: Any
+) -> dict[str, Any]:
+    return {"node": node, "phase": phase, "round": round, "start": start, "end": end, **more}
+
+
+def star_plan(clients: int) -> Plan:
+    """A cloud and that many clients over LTE."""
+    names = tuple(f"client{i + 1}" for i in range(clients))
+    cable = Shape(10e6, 0.05, 0.0, 0.0, 100)
+    return Plan(
+        run="fake",
+        clock="virtual",
+        seed=1,
+        protocol="fedavg",
+        rounds=12,
+        topology="star",
+        topology_numbers={"clients": clients},
+        nodes=(
+            _node("cloud", "cloud", None, names),
+            *(_node(name, "client", "cloud", ()) for name in names),
+        ),
+        links=(
+            LinkSpec("cloud", "wan", None, None, None, None),
+            *(
+                LinkSpec(
+                    name, "wan", "client-cloud", "lte", cable, Shape(30e6, 0.05, 0.0, 0.0, 300)
+                )
+                for name in names
+            ),
+        ),
+        settings={},
+        training={},
+        limits={},
+        trainer="pool",
+        pause="sleep",
+    )
+
+
+def _node(name: str, role: str, parent: str | None, children: tuple[str, ...]) -> NodeSpec:
+    return NodeSpec(name, role, -1, parent, None, children, {}, "phone", 0.001, 1e9, 600)
+
+
+class FakeRun:
+    """A star whose rounds are all alike; client2 computes longest."""
+
+    def __init__(self, directory: Path, rounds: int = 12, clients: int = 3) -> None:
+        self.directory, self.plan = directory, star_plan(clients)
+        directory.mkdir(parents=True, exist_ok=True)
+        (directory / "plan.json").write_text(self.plan.to_json())
+        self._write_evaluations(rounds)
+        self._write_links(rounds)
+        events = [e for number in range(1, rounds + 1) for e in self._round(number)]
+        self.write_events(events[::-1])
+
+    def write_events(self, events: list[dict[str, Any]]) -> None:
+        lines = "".join(json.dumps(e) + "\n" for e in events)
+        (self.directory / "events.jsonl").write_text(lines)
+
+    def _write_evaluations(self, rounds: int) -> None:
+        lines = [
+            {
+                "round": number,
+                "key": "global",
+                "accuracy": 0.1 + 0.72 * (1 - math.exp(-number / 3)),
+                "loss": 2.3 * math.exp(-number / 5),
+            }
+            for number in range(rounds + 1)
+        ]
+        text = "".join(json.dumps(line) + "\n" for line in lines)
+        (self.directory / "evaluations.jsonl").write_text(text)
+
+    def _write_links(self, rounds: int) -> None:
+        lines = [COLUMNS]
+        carried = round(MODEL_BYTES * 1.04)
+        children = self.plan.nodes[0].children
+        for number in range(rounds + 1):
+            whole = carried * len(children) if number else 500
+            lines.append(f"{number},cloud-wan,attachment,{whole},{whole},9,9,0,0")
+            each = carried if number else 100
+            lines += [
+                f"{number},{name}-wan,client-cloud,{each},{each},300,300,1,0" for name in children
+            ]
+        (self.directory / "links.csv").write_text("\n".join(lines) + "\n")
+
+    def _round(self, number: int) -> list[dict[str, Any]]:
+        began, length = 20.0 * (number - 1), 20.0
+        found: list[dict[str, Any]] = []
+        last = began + length - 1
+        for place, name in enumerate(self.plan.nodes[0].children):
+            done = began + 1 + (16 if place == 1 else 10 + place)
+            moved = {"number": number, "peer": "cloud", "bytes": MODEL_BYTES}
+            timing = {"modelled": done - began - 1.25, "overrun": 0.25, "epochs": 2}
+            found += [
+                event(name, "download", number, began, began + 1, **moved),
+                event(name, "compute", number, began + 1, done, number=number, **timing),
+                event(name, "upload", number, done, done + 2, **moved),
+                event(name, "wait", number, done + 2, last, number=number),
+            ]
+        return [
+            *found,
+            event("cloud", "wait", number, began, last, number=number),
+            event("cloud", "aggregate", number, last, began + length, number=number),
+            event("cloud", "round", number, began, began + length),
+        ]

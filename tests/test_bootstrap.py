@@ -1,0 +1,163 @@
+"""What ./metronome does before the command line starts, on a machine of stand-ins."""
+
+import os
+import shutil
+import signal
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.stand_in_machine import Machine
+
+
+@pytest.fixture
+def machine() -> Iterator[Machine]:
+    # Not tmp_path: pytest makes that private, and the script runs as another user.
+    place = Path(tempfile.mkdtemp(prefix="metronome-test-"))
+    place.chmod(0o755)
+    yield Machine(place)
+    shutil.rmtree(place)
+
+
+def test_first_start_sets_up_and_then_does_what_it_was_told(machine: Machine) -> None:
+    first = machine.run("run", "a b")
+
+    assert first.stdout == "told to: run a b\n"
+    assert machine.log().count("-m venv") == 1
+    assert machine.log().count("-m pip install") == 2
+    assert (machine.venv / "lib/python3.11/site-packages/mininet/net.py").exists()
+
+
+def test_second_start_installs_nothing(machine: Machine) -> None:
+    machine.run("list")
+    installed = machine.log()
+
+    second = machine.run("list")
+
+    assert second.stdout == "told to: list\n"
+    assert second.stderr == ""
+    assert machine.log() == f"{installed}python -m cli list\n"
+
+
+def test_it_works_through_a_link(machine: Machine) -> None:
+    link = machine.system / "usr/bin/metronome"
+    link.symlink_to(machine.script)
+
+    process = machine.start(str(link), "list")
+    out, err = process.communicate(timeout=30)
+
+    assert out == "told to: list\n", err
+    assert machine.venv.is_dir()
+
+
+def test_check_of_a_finished_set_up_costs_under_half_a_second(machine: Machine) -> None:
+    machine.run("list")
+
+    seconds = []
+    for _ in range(3):
+        started = time.perf_counter()
+        machine.run("list")
+        seconds.append(time.perf_counter() - started)
+
+    assert min(seconds) < 0.5
+
+
+def test_user_without_root_gets_one_line_to_paste(machine: Machine) -> None:
+    machine.remove("mininet", "gcc")
+
+    refused = machine.run("list")
+
+    assert refused.returncode == 2
+    assert refused.stdout == (
+        "sudo apt-get update && sudo apt-get install -y --no-install-recommends mininet gcc\n"
+    )
+    assert machine.log() == ""
+
+
+def test_missing_packages_are_installed_with_sudo(machine: Machine) -> None:
+    machine.remove("mininet", "linux-source", "python3-venv")
+
+    started = machine.run("list", SUDO_WORKS="yes")
+
+    assert started.stdout == "told to: list\n", started.stderr
+    update, install = (line for line in machine.log().splitlines() if line.startswith("apt-get"))
+    assert update.endswith(" update")
+    assert install.endswith(" --no-install-recommends mininet python3-venv linux-source")
+
+
+def test_package_that_apt_lacks_is_done_without_and_not_asked_for_again(machine: Machine) -> None:
+    machine.remove("user-mode-linux")
+
+    first = machine.run("list", SUDO_WORKS="yes", UNOFFERED="user-mode-linux")
+    second = machine.run("list")
+
+    assert "no package user-mode-linux" in first.stderr
+    assert first.stdout == second.stdout == "told to: list\n"
+    assert second.stderr == ""
+
+
+def test_only_the_test_command_asks_for_what_tests_need(machine: Machine) -> None:
+    machine.remove("ruby")
+
+    assert machine.run("list").stdout == "told to: list\n"
+    assert machine.run("test").stdout.endswith(" ruby\n")
+
+
+def test_killed_set_up_is_begun_anew(machine: Machine) -> None:
+    killed = machine.start(str(machine.script), "list", PIP_SECONDS="60")
+    deadline = time.monotonic() + 20
+    while "-m pip" not in machine.log() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    os.killpg(killed.pid, signal.SIGKILL)
+    killed.communicate(timeout=10)
+    half_unpacked = machine.venv / "half-unpacked"
+    half_unpacked.touch()
+
+    again = machine.run("list")
+
+    assert again.stdout == "told to: list\n", again.stderr
+    assert not half_unpacked.exists()
+
+
+def test_two_first_starts_at_once_set_up_once(machine: Machine) -> None:
+    both = [machine.start(str(machine.script), "list", PIP_SECONDS="0.3") for _ in range(2)]
+
+    outputs = [process.communicate(timeout=30)[0] for process in both]
+
+    assert outputs == ["told to: list\n"] * 2
+    assert machine.log().count("-m venv") == 1
+    assert machine.log().count("-m pip install") == 2
+
+
+def test_changed_pins_update_the_environment_in_place(machine: Machine) -> None:
+    machine.run("list")
+    with (machine.tree / "requirements.txt").open("a") as pins:
+        pins.write("another==1.0\n")
+
+    machine.run("list")
+
+    assert machine.log().count("-m venv") == 1
+    assert machine.log().count("-m pip install") == 4
+
+
+def test_environment_of_another_python_is_rebuilt(machine: Machine) -> None:
+    machine.run("list")
+    (machine.venv / "lib/python3.11").rename(machine.venv / "lib/python3.10")
+
+    machine.run("list")
+
+    assert machine.log().count("-m venv") == 2
+    assert not (machine.venv / "lib/python3.10").exists()
+
+
+def test_folder_that_is_no_environment_is_never_replaced(machine: Machine) -> None:
+    precious = machine.system / "usr/bin"
+
+    refused = machine.run("list", METRONOME_VENV=str(precious))
+
+    assert refused.returncode == 2
+    assert "METRONOME_VENV" in refused.stderr
+    assert (precious / "python3").exists()

@@ -1,0 +1,86 @@
+"""`metronome test`: which steps run, and what the whole says in the end."""
+
+from collections.abc import Callable
+
+import pytest
+
+from cli import check
+
+Steps = list[list[str]]
+
+
+@pytest.fixture
+def steps_run(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Steps]:
+    """Replace the running of commands: each returns the code given for its tool, else 0."""
+
+    def prepare(**codes: int) -> Steps:
+        commands: Steps = []
+
+        def execute(command: list[str]) -> int:
+            commands.append(command)
+            return codes.get(command[0], 0)
+
+        monkeypatch.setattr(check, "_execute", execute)
+        return commands
+
+    return prepare
+
+
+def test_all_steps_run_in_order(
+    steps_run: Callable[..., Steps], capsys: pytest.CaptureFixture[str]
+) -> None:
+    commands = steps_run()
+
+    code = check.run([])
+
+    assert [command[0] for command in commands] == ["ruff", "ruff", "mypy", "pytest", "pytest"]
+    assert [command[-1] for command in commands[3:]] == ["not emulation", "emulation"]
+    assert code == 0
+    assert (
+        capsys.readouterr().out.splitlines()[-1].startswith("metronome test: all 5 checks passed")
+    )
+
+
+def test_fast_leaves_out_emulation(steps_run: Callable[..., Steps]) -> None:
+    commands = steps_run()
+
+    check.run(["--fast"])
+
+    assert [command[-1] for command in commands if command[0] == "pytest"] == ["not emulation"]
+
+
+def test_later_steps_run_after_a_failure(
+    steps_run: Callable[..., Steps], capsys: pytest.CaptureFixture[str]
+) -> None:
+    commands = steps_run(mypy=1)
+
+    code = check.run([])
+
+    assert len(commands) == 5
+    assert code == 1
+    assert "FAILED: mypy" in capsys.readouterr().out.splitlines()[-1]
+
+
+def test_exitfirst_stops_at_the_first_failure(steps_run: Callable[..., Steps]) -> None:
+    commands = steps_run(mypy=1)
+
+    code = check.run(["--exitfirst"])
+
+    assert [command[0] for command in commands] == ["ruff", "ruff", "mypy"]
+    assert code == 1
+
+
+def test_arguments_after_two_dashes_go_to_pytest(steps_run: Callable[..., Steps]) -> None:
+    commands = steps_run()
+
+    check.run(["--fast", "--", "-k", "wire"])
+
+    assert commands[-1][-4:-2] == ["-k", "wire"]
+    assert commands[0] == ["ruff", "check", "."]
+
+
+def test_no_tests_at_all_is_a_failure(steps_run: Callable[..., Steps]) -> None:
+    steps_run(pytest=check.NO_TESTS_SELECTED)
+
+    assert check.run([]) == 1
+    assert check.run(["--", "-k", "nothing is called this"]) == 1

@@ -1,0 +1,57 @@
+"""Costs of a training step: the counted operations, and that they are counted once."""
+
+from pathlib import Path
+
+import pytest
+
+from learning import flops
+from scenarios.errors import BadInput
+
+LENET_FORWARD = 2 * (28 * 28 * 6 * 25 + 10 * 10 * 16 * 150 + 400 * 120 + 120 * 84 + 84 * 10)
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+
+
+def test_forward_pass_counts_two_operations_per_multiplication() -> None:
+    assert flops.forward_flops("lenet5", 1, 28, 10, 1) == LENET_FORWARD
+
+
+def test_operations_grow_with_the_batch() -> None:
+    one, ten = (flops.training_flops("lenet5", 1, 28, 10, batch) for batch in (1, 10))
+    assert ten == 10 * one
+
+
+def test_training_costs_three_forward_passes_less_the_gradient_of_the_images() -> None:
+    first_layer = 2 * 28 * 28 * 6 * 25
+    assert flops.training_flops("lenet5", 1, 28, 10, 1) == 3 * LENET_FORWARD - first_layer
+
+
+def test_resnet_costs_about_what_its_authors_say() -> None:
+    per_image = flops.forward_flops("resnet18", 3, 32, 10, 1)
+    assert per_image == pytest.approx(2 * 0.56e9, rel=0.02)
+
+
+def test_model_bytes_are_four_per_weight() -> None:
+    assert flops.model_bytes("lenet5", 1, 28, 10) == 4 * 61_706
+    batch_norm_statistics = 2 * 4_800
+    assert flops.model_bytes("resnet18", 3, 32, 10) == 4 * (11_173_962 + batch_norm_statistics)
+
+
+def test_second_question_is_answered_from_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = flops.training_flops("tiny-mlp", 1, 28, 10, 8)
+    monkeypatch.delattr(flops, "_count")
+    assert flops.training_flops("tiny-mlp", 1, 28, 10, 8) == first
+
+
+def test_unwritable_cache_only_costs_time(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    assert flops.forward_flops("tiny-mlp", 1, 28, 10, 1) == 2 * (784 * 16 + 16 * 10)
+
+
+def test_unknown_model_is_refused() -> None:
+    with pytest.raises(BadInput, match="unknown model"):
+        flops.training_flops("lenet", 1, 28, 10, 1)

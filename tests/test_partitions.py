@@ -1,0 +1,112 @@
+"""Partitions: exact sizes, disjoint, as skewed as asked, and repeatable."""
+
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from learning import partitions
+from scenarios.errors import BadInput
+
+LABELS = np.arange(2_000) % 10
+
+
+def _largest_class_share(parts: list[np.ndarray]) -> float:
+    shares = [np.bincount(LABELS[p], minlength=10).max() / len(p) for p in parts]
+    return float(np.mean(shares))
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    kind=st.sampled_from(partitions.NAMES),
+    labels=st.lists(st.integers(0, 4), min_size=1, max_size=80),
+    clients=st.integers(1, 12),
+    wish=st.one_of(st.none(), st.integers(1, 20)),
+    concentration=st.sampled_from([1e-3, 0.1, 1.0, 100.0]),
+    seed=st.integers(0, 2**32),
+)
+def test_clients_get_exactly_their_number_of_samples_and_share_none(
+    kind: str,
+    labels: list[int],
+    clients: int,
+    wish: int | None,
+    concentration: float,
+    seed: int,
+) -> None:
+    clients = min(clients, len(labels))
+    wish = None if wish is None else min(wish, len(labels) // clients)
+    parts = partitions.make(kind, np.array(labels), clients, wish, concentration, seed)
+    everything = np.concatenate(parts)
+    sizes = [len(p) for p in parts]
+    assert len(parts) == clients
+    assert all(p.dtype == np.int64 for p in parts)
+    assert len(np.unique(everything)) == len(everything)
+    assert everything.min() >= 0 and everything.max() < len(labels)
+    if wish is None:
+        assert sum(sizes) == len(labels)
+        assert max(sizes) - min(sizes) <= 1
+    else:
+        assert sizes == [wish] * clients
+
+
+@pytest.mark.parametrize("kind", partitions.NAMES)
+def test_same_seed_gives_the_same_partition_and_another_seed_another(kind: str) -> None:
+    first, again, other = (
+        np.concatenate(partitions.make(kind, LABELS, 10, 50, 0.5, seed)) for seed in (1, 1, 2)
+    )
+    np.testing.assert_array_equal(first, again)
+    assert not np.array_equal(first, other)
+
+
+def test_small_concentration_skews_and_large_concentration_does_not() -> None:
+    skewed = partitions.make("dirichlet", LABELS, 10, 100, 0.1, 3)
+    mild = partitions.make("dirichlet", LABELS, 10, 100, 1000.0, 3)
+    assert _largest_class_share(skewed) > 0.4
+    assert _largest_class_share(mild) < 0.15
+
+
+def test_first_client_gets_the_proportions_it_drew() -> None:
+    rng = np.random.default_rng(5)
+    for _ in range(10):
+        rng.permutation(200)  # the stock of each class is shuffled before any client draws
+    drawn = rng.dirichlet(np.full(10, 0.5))
+    (part,) = partitions.dirichlet(LABELS, 1, 0.5, 150, np.random.default_rng(5))
+    counts = np.bincount(LABELS[part], minlength=10)
+    assert np.abs(counts - drawn * 150).max() < 1
+
+
+def test_class_that_runs_out_is_made_up_from_what_is_left() -> None:
+    labels = np.array([0] * 5 + [1] * 95)
+    parts = partitions.make("dirichlet", labels, 4, 25, 1.0, 0)
+    assert [len(p) for p in parts] == [25] * 4
+    assert sum((labels[p] == 0).sum() for p in parts) == 5
+
+
+@pytest.mark.parametrize(
+    ("kind", "clients", "samples", "concentration", "message"),
+    [
+        ("iid", 0, 10, None, "task.partition: 0 clients"),
+        ("iid", 3, 0, None, "task.samples_per_client: 0 is too few"),
+        ("iid", 10, 201, None, "task.samples_per_client: .* at most 200"),
+        ("iid", 2_001, None, None, "task.partition: 2001 clients cannot share 2000"),
+        ("dirichlet", 3, 10, None, "task.partition: dirichlet needs a concentration"),
+        ("dirichlet", 3, 10, 0.0, "task.partition: the concentration must be above 0"),
+        ("dirichlet", 3, 10, float("nan"), "task.partition: the concentration must be above 0"),
+        ("dirichlett", 3, 10, 1.0, 'task.partition: .*did you mean "dirichlet"'),
+    ],
+)
+def test_impossible_partition_is_refused_in_one_sentence(
+    kind: str, clients: int, samples: int | None, concentration: float | None, message: str
+) -> None:
+    with pytest.raises(BadInput) as caught:
+        partitions.make(kind, LABELS, clients, samples, concentration, 0)
+    assert re.search(message, str(caught.value))
+
+
+def test_planning_a_partition_does_not_load_torch() -> None:
+    check = "import sys, learning.partitions, learning.datasets; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", check], check=False).returncode == 0

@@ -1,0 +1,72 @@
+"""Rules that hold for the files of the repository as a whole."""
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+NOT_OURS = {".git", ".venv", ".vagrant", ".hypothesis", "runs", "__pycache__"}
+# Put together here so that this file does not name them itself.
+REGISTRIES = [
+    ".".join(parts)
+    for parts in (
+        ("pypi", "org"),
+        ("pythonhosted", "org"),
+        ("download", "pytorch", "org"),
+        ("deb", "debian", "org"),
+        ("archive", "ubuntu", "com"),
+        ("npmjs", "org"),
+        ("anaconda", "org"),
+        ("docker", "io"),
+        ("ghcr", "io"),
+        ("rubygems", "org"),
+    )
+]
+
+
+def _own_files() -> Iterator[Path]:
+    for folder, folders, files in os.walk(ROOT):
+        folders[:] = [
+            name for name in folders if name not in NOT_OURS and not name.endswith("_cache")
+        ]
+        yield from (Path(folder, name) for name in files)
+
+
+def test_no_file_names_a_package_registry() -> None:
+    pattern = re.compile("|".join(map(re.escape, REGISTRIES)).encode())
+
+    naming = [str(path) for path in _own_files() if pattern.search(path.read_bytes())]
+
+    assert naming == []
+
+
+def test_every_requirement_is_pinned_exactly() -> None:
+    lines = (ROOT / "requirements.txt").read_text().splitlines()
+    requirements = [line for line in lines if line and not line.startswith("#")]
+
+    loose = [line for line in requirements if not re.fullmatch(r"[\w.-]+==[\w.]+", line)]
+
+    assert loose == []
+    assert len(requirements) == len({line.split("==")[0].lower() for line in requirements})
+
+
+@pytest.mark.parametrize("script", ["metronome", ".ci/run"])
+def test_script_is_executable_and_parses(script: str) -> None:
+    assert os.access(ROOT / script, os.X_OK)
+    subprocess.run(["bash", "-n", ROOT / script], check=True, timeout=10)
+
+
+def test_vagrantfile_is_valid() -> None:
+    if shutil.which("vagrant"):
+        command = ["vagrant", "validate", "--ignore-provider"]
+    else:
+        command = ["ruby", "-c", "Vagrantfile"]
+
+    checked = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
+
+    assert checked.returncode == 0, checked.stdout + checked.stderr
