@@ -27,13 +27,17 @@ def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="metronome", description="How long federated training really takes.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=_Parser)
     run = commands.add_parser("run", help="run a scenario (default: quickstart)")
-    run.add_argument("scenario", nargs="?", default="quickstart", help="a name from `list`, or a file")
+    run.add_argument(
+        "scenario", nargs="?", default="quickstart", help="a name from `list`, or a file"
+    )
     run.add_argument("--links", action="append", default=[], metavar="TIER=PROFILE")
     run.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="changes")
     run.add_argument("--clock", choices=("wall", "virtual"))
     run.add_argument("--backend", choices=("auto", "native", "guest"))
     run.add_argument("--seed", type=int)
-    run.add_argument("--data", type=Path, help="data sets in torchvision's layout (or METRONOME_DATA)")
+    run.add_argument(
+        "--data", type=Path, help="data sets in torchvision's layout (or METRONOME_DATA)"
+    )
     run.add_argument("--out", help="the run's directory (default: runs/NAME-TIME)")
     run.add_argument("--cli", action="store_true", help="stop in Mininet's CLI before training")
     run.set_defaults(command=_run)

@@ -75,7 +75,7 @@ def prepare(scenario: Scenario, data_dir: Path | None, out: str | None) -> Prepa
     from learning import datasets, flops, models, partitions
 
     run_dir = output_directory(scenario, out)
-    task, clients = scenario.task, planner.client_count(scenario)
+    task, clients = scenario.task, scenario.topology.client_count
     data = datasets.load(task.dataset, data_dir)
     parts = partitions.make(
         task.partition,

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from cli.display import RunDisplay
 from cli.preparation import prepare
-from cli.runner import Runner, RunFailed
+from cli.runner import RunFailed, Runner
 from netem import backends
 from netem.backends.guest import check_room
 from netem.capabilities import probe

@@ -1,5 +1,6 @@
 """One run, from a prepared directory to its records: workers, evaluator, network, clean-up."""
 
+import contextlib
 import json
 import os
 import signal
@@ -13,10 +14,12 @@ from typing import Any, Protocol
 from cli.preparation import Prepared, worker_count
 from learning.supervisor import PoolBroken, WorkerPool
 from netem import backends
+from netem.interactive import INTERACTIVE
 from netem.spool import RunSpool
 
 ROOT = Path(__file__).resolve().parent.parent
 _POLL_SECONDS = 0.1
+_GRACE_SECONDS = 3.0  # for an inside that has said its last word to end by itself
 _EVALUATION_SECONDS = 600.0
 
 
@@ -52,6 +55,8 @@ class Runner:
                 pool.start()
             evaluator = self._start_evaluator(spool.path)
             log = self._run_dir / "logs" / "network.log"
+            if interactive:
+                (spool.path / INTERACTIVE).touch()
             inside = self._backend.start(self._run_dir, spool.path, log, interactive)
             if not interactive:
                 spool.remember_session(inside.pid)
@@ -64,7 +69,7 @@ class Runner:
             # A second Ctrl-C must not leave half of it behind.
             before = signal.signal(signal.SIGINT, signal.SIG_IGN)
             for process in (inside, evaluator):
-                if process is not None and process.poll() is None:
+                if process is not None:
                     process.kill()
                     process.wait()
             pool.stop()
@@ -73,10 +78,21 @@ class Runner:
 
     def _start_evaluator(self, spool: Path) -> "subprocess.Popen[bytes]":
         command = [sys.executable, "-m", "learning.evaluator"]
-        command += ["--run", str(self._run_dir), "--spool", str(spool), "--parent", str(os.getpid())]
+        command += [
+            "--run",
+            str(self._run_dir),
+            "--spool",
+            str(spool),
+            "--parent",
+            str(os.getpid()),
+        ]
         with (self._run_dir / "logs" / "evaluator.log").open("wb") as log:
             return subprocess.Popen(
-                command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                command,
+                cwd=ROOT,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
                 start_new_session=True,
             )
 
@@ -87,6 +103,9 @@ class Runner:
         while True:
             gone = inside.poll() is not None
             for fields in status():
+                if fields["phase"] in ("done", "failed"):
+                    with contextlib.suppress(subprocess.TimeoutExpired):
+                        inside.wait(_GRACE_SECONDS)
                 if fields["phase"] == "done":
                     return
                 if fields["phase"] == "failed":

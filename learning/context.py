@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from learning import datasets, models
 from learning.datasets import Dataset
+from learning.memory import keep_freed_memory
 
 CACHED_BYTES = 256 * 2**20
 
@@ -45,6 +46,7 @@ class Context:
         One thread per process: the pool has a process per core, and a result must not depend on
         how many threads computed it.
         """
+        keep_freed_memory()
         torch.set_num_threads(1)
         torch.backends.cudnn.deterministic = True
         settings = json.loads((run_dir / "learning.json").read_text())

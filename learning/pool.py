@@ -2,25 +2,52 @@
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from learning.seam import Result, Task, TrainingFailed
 from learning.spool import Spool, read_result, write_task
 from protocols.wire import Refused
 
+Waits = Callable[[float], Iterator[None]]
+_SHORT = 0.002
+
+
+def sleeping(deadline_seconds: float) -> Iterator[None]:
+    """Short sleeps until the deadline."""
+    deadline = time.monotonic() + deadline_seconds
+    while time.monotonic() < deadline:
+        time.sleep(_SHORT)
+        yield
+
+
+def standing_still(path: Path) -> Waits:
+    """Pauses that take the host a moment and a guest's clock none; `path` lies in the spool.
+
+    They read no clock, because a reading may move it; the runner outside bounds them.
+    """
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+
+    def waits(_deadline_seconds: float) -> Iterator[None]:
+        while True:
+            os.fsync(descriptor)
+            os.sched_yield()
+            yield
+
+    return waits
+
 
 class SpoolTrainer:
     """Hands tasks to the workers that watch a spool directory.
 
-    `pause` is called between looks for a result. On the wall clock it sleeps a little; where the
-    guest's clock must stand still meanwhile it is an fsync (see `fsync_pause`). It is the caller's
-    choice, so that no code here knows of clocks.
+    `waits` gives the pauses between looks for a result: `sleeping` where time may pass meanwhile,
+    `standing_still` where the guest's clock must not move. It is the caller's choice, so that no
+    code here knows of clocks.
     """
 
-    def __init__(self, spool: Path, pause: Callable[[], None]) -> None:
+    def __init__(self, spool: Path, waits: Waits) -> None:
         self._spool = Spool(spool)
-        self._pause = pause
+        self._waits = waits
         self._open: set[str] = set()
 
     def submit(self, task: Task) -> "SpoolPending":
@@ -30,7 +57,7 @@ class SpoolTrainer:
         except OSError as error:
             raise TrainingFailed(f"job {task.job} could not be handed over: {error}") from error
         self._open.add(task.job)
-        return SpoolPending(task.job, self._spool, self._pause, self._open)
+        return SpoolPending(task.job, self._spool, self._waits, self._open)
 
     def close(self) -> None:
         """Take back the jobs that nobody collected and no worker began."""
@@ -42,28 +69,24 @@ class SpoolTrainer:
 class SpoolPending:
     """A job that some worker has, or will have."""
 
-    def __init__(
-        self, job: str, spool: Spool, pause: Callable[[], None], still_open: set[str]
-    ) -> None:
+    def __init__(self, job: str, spool: Spool, waits: Waits, still_open: set[str]) -> None:
         self._job = job
         self._spool = spool
-        self._pause = pause
+        self._waits = waits
         self._still_open = still_open
         self._collected: Result | None = None
 
     def result(self, deadline_seconds: float) -> Result:
         """Look for the result until it is there or the deadline has passed."""
-        deadline = time.monotonic() + deadline_seconds
+        waits = self._waits(deadline_seconds)
         while self._collected is None:
             self._collected = self._look()
-            if self._collected is None:
-                if time.monotonic() >= deadline:
-                    self._forget()
-                    raise TimeoutError(
-                        f"job {self._job} had no result after {deadline_seconds:g} s; "
-                        "the host's workers are stopped or too slow"
-                    )
-                self._pause()
+            if self._collected is None and next(waits, "over") == "over":
+                self._forget()
+                raise TimeoutError(
+                    f"job {self._job} had no result after {deadline_seconds:g} s; "
+                    "the host's workers are stopped or too slow"
+                )
         return self._collected
 
     def _look(self) -> Result | None:
@@ -90,9 +113,3 @@ class SpoolPending:
         for path in (self._spool.result, self._spool.error, self._spool.task):
             path(self._job).unlink(missing_ok=True)
         self._still_open.discard(self._job)
-
-
-def fsync_pause(path: Path) -> Callable[[], None]:
-    """A pause that takes the host a moment and a guest's clock none; `path` lies in the spool."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    return lambda: os.fsync(descriptor)

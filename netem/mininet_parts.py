@@ -105,6 +105,8 @@ def _live(name: str, control: socket.socket, life: Life) -> None:
         os.closerange(3, kept)
         os.closerange(kept + 1, 65536 if kept < 65535 else kept + 2)
         syscalls.die_with_parent(signal.SIGKILL)
+        syscalls.exact_timers()
+        syscalls.name_process(name)
         syscalls.unshare_network()
         prepare_namespace()
         route = netlink.open_socket()

@@ -26,7 +26,9 @@ _INDEX_OFFSET = 20  # 16 bytes of header, then the interface index at byte 4 of 
 Attributes = list[tuple[str, Any]]
 
 
-def _encoded(message: Any, kind: int, request_flags: int, attributes: Attributes, **fields: Any) -> bytes:
+def _encoded(
+    message: Any, kind: int, request_flags: int, attributes: Attributes, **fields: Any
+) -> bytes:
     for name, value in fields.items():
         message[name] = value
     message["attrs"] = attributes

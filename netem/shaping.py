@@ -13,11 +13,10 @@ from typing import Any
 
 from scenarios.plan import Shape
 
-FRAME_BYTES = 1514
+FRAME_BYTES = 1514  # a full Ethernet frame as the queues see it
 DEEP = 100_000  # packets; the queue of a link without a rate never fills
 ROOT = 0xFFFFFFFF
 _HTB, _CLASS, LEAF = 0x10000, 0x10010, 0x100000
-
 
 
 @dataclass(frozen=True)

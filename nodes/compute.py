@@ -1,7 +1,6 @@
 """Computing on a node: really done behind the training seam, taking the device's modelled time."""
 
 import time
-from collections.abc import Callable
 from math import ceil
 from pathlib import Path
 from typing import Any
@@ -13,8 +12,6 @@ from nodes.phases import now
 from protocols.base import Tensors, Work
 from scenarios.plan import NodeSpec, Plan
 
-_SHORT = 0.002
-
 
 def make_trainer(plan: Plan, run_dir: Path, spool: Path, node: str) -> Trainer:
     """The plan's choice: torch in this process, or the host's workers."""
@@ -22,13 +19,10 @@ def make_trainer(plan: Plan, run_dir: Path, spool: Path, node: str) -> Trainer:
         from learning.inline import InlineTrainer
 
         return InlineTrainer.load(run_dir)
-    from learning.pool import SpoolTrainer, fsync_pause
+    from learning.pool import SpoolTrainer, sleeping, standing_still
 
-    pauses: dict[str, Callable[[], Callable[[], None]]] = {
-        "sleep": lambda: lambda: time.sleep(_SHORT),
-        "fsync": lambda: fsync_pause(spool / f"pause-{node}"),
-    }
-    return SpoolTrainer(spool, pauses[plan.pause]())
+    waits = sleeping if plan.pause == "sleep" else standing_still(spool / f"pause-{node}")
+    return SpoolTrainer(spool, waits)
 
 
 def sleep_until(moment: float) -> None:

@@ -20,6 +20,7 @@ import numpy  # noqa: F401
 import zmq  # noqa: F401
 
 from nodes import client, cloud, edge  # noqa: F401
+from netem.interactive import INTERACTIVE
 from nodes.control import Control
 from nodes.inside import live
 from nodes.records import Records
@@ -68,6 +69,8 @@ class Launch:
         began = time.monotonic()
         self.records.status(phase="network", nodes=len(self.plan.nodes))
         self._build()
+        if (self.spool / INTERACTIVE).exists():
+            self._command_line()
         up = time.monotonic()
         self.records.status(phase="joining", seconds=up - began)
         self._start_nodes()
@@ -91,17 +94,24 @@ class Launch:
             control = self._controls[node.name] = Control(self.network.host(node.name).control)
             self._selector.register(control, selectors.EVENT_READ, node.name)
 
+    def _command_line(self) -> None:
+        """Mininet's own CLI, until its user leaves it; then the run goes on."""
+        from mininet.cli import CLI
+
+        print("Mininet's CLI; `exit` goes on with the run")
+        CLI(self.network.mininet)
+
     def _live(self, name: str, line: socket.socket) -> None:
         live(self.plan.node(name), self.plan, self.run_dir, self.spool, Control(line))
 
     def _start_nodes(self) -> None:
         deadline = time.monotonic() + 2 * self.plan.limits["join"]
         for role in _START_ORDER:
-            names = {node.name for node in self.plan.nodes if node.role == role}
+            names = [node.name for node in self.plan.nodes if node.role == role]
             for name in names:
                 self._controls[name].say("start")
             if role in _SERVERS:
-                self._follow("bound", names, deadline)
+                self._follow("bound", set(names), deadline)
         self._follow("ready", {node.name for node in self.plan.nodes}, deadline)
 
     def _follow(self, word: str, names: set[str], deadline: float | None) -> None:

@@ -41,10 +41,11 @@ class Parent:
                 if self._plan.limits["late"] == "wait":
                     continue
                 raise ParentLost(f"nothing came from {self._spec.parent} for longer than a round")
-            if message.kind == "refused":
-                raise UpdateRefused(f"{self._spec.parent} refused an update of this node")
             if message.kind == "stop":
                 return None
+            if message.kind == "refused":
+                self._on_being_refused(str(message.meta.get("reason")))
+                continue
             self._recorder.phase(
                 self._spec.name,
                 "download",
@@ -64,6 +65,12 @@ class Parent:
 
     def close(self) -> None:
         self._endpoint.close()
+
+    def _on_being_refused(self, reason: str) -> None:
+        """Going on without an update that came too late is the parent's right; all else is a bug."""
+        if reason != "round":
+            raise UpdateRefused(f"{self._spec.parent} refused an update of this node: {reason}")
+        self._recorder.note(self._spec.name, "late", 0, peer=self._spec.parent)
 
     def _on_refusal(self, sender: str, refusal: Refused) -> None:
         self._recorder.note(self._spec.name, "refused", 0, peer=sender, reason=refusal.reason)

@@ -7,7 +7,7 @@ import zmq
 
 from nodes.compute import sleep_until
 from nodes.phases import Recorder, now
-from nodes.transport import ServerEndpoint
+from nodes.transport import PORT, ServerEndpoint
 from protocols.base import Package, Server
 from protocols.wire import Expected, Message, Refused
 from scenarios.plan import NodeSpec, Plan
@@ -20,11 +20,15 @@ class RoundFailed(Exception):
 class RoundServer:
     """The cloud's or an edge's dealings with its children."""
 
-    def __init__(self, spec: NodeSpec, plan: Plan, method: Server, recorder: Recorder) -> None:
+    def __init__(
+        self, spec: NodeSpec, plan: Plan, method: Server, recorder: Recorder, port: int = PORT
+    ) -> None:
         self._spec, self._plan = spec, plan
         self._method, self._recorder = method, recorder
-        self.endpoint = ServerEndpoint(spec.name, plan.limits["message"], self._on_refusal)
+        self.endpoint = ServerEndpoint(spec.name, plan.limits["message"], self._on_refusal, port)
         self._round = 0
+        # Less a trifle: 0.07 of 100 is 7.000000000000001 in floating point.
+        self._quorum = max(1, ceil(plan.limits["quorum"] * len(spec.children) - 1e-9))
 
     def admit(self) -> None:
         """Wait for the children to join."""
@@ -38,9 +42,11 @@ class RoundServer:
         """
         self._round = round
         start = now()
-        heard = [child for child in self._spec.children if self._send(child, number)]
+        reached = {child for child in self._spec.children if self._send(child, number)}
+        if len(reached) < self._quorum:
+            raise RoundFailed(f"round {round}: only {self._count(len(reached))} can be reached")
         meanwhile()
-        arrivals = self._collect(set(heard), number, start + self._plan.limits["round"])
+        arrivals = self._collect(reached, number, start + self._plan.limits["round"])
         last = now()
         for child, arrived in arrivals.items():
             self._recorder.phase(child, "wait", arrived, last, round, number=number)
@@ -93,8 +99,12 @@ class RoundServer:
             if message.sender not in missing:
                 continue  # a second update from the same child never counts twice
             arrived = now()
+            try:
+                self._method.add(message.sender, Package(message.meta, message.tensors))
+            except Refused as refusal:
+                self.endpoint.refuse(message.sender, refusal)
+                continue
             missing.discard(message.sender)
-            self._method.add(message.sender, Package(message.meta, message.tensors))
             arrivals[message.sender] = arrived
             self._recorder.phase(
                 message.sender,
@@ -109,19 +119,20 @@ class RoundServer:
         return arrivals
 
     def _go_on(self, missing: set[str], arrived: int) -> bool:
-        """At the deadline: go on with a quorum, wait once more, or give up, as the scenario says."""
+        """At the deadline: go on with a quorum, wait once more, or give up: the scenario says."""
         late, few = self._plan.limits["late"], ", ".join(sorted(missing)[:5])
         self._recorder.note(self._spec.name, "deadline", self._round, missing=sorted(missing))
-        wanted = ceil(self._plan.limits["quorum"] * len(self._spec.children))
-        if late == "quorum" and arrived >= max(1, wanted):
+        if late == "quorum" and arrived >= self._quorum:
             return True
         if late == "wait":
             return False
-        have = f"{arrived} of {len(self._spec.children)} updates, {wanted} wanted"
         raise RoundFailed(
             f"round {self._round}: no update from {few} within {self._plan.limits['round']:g} s "
-            f"({have}); raise limits.round, or set limits.late"
+            f"({self._count(arrived)}); raise limits.round, or set limits.late"
         )
+
+    def _count(self, number: int) -> str:
+        return f"{number} of {len(self._spec.children)}, {self._quorum} wanted"
 
     def _on_refusal(self, sender: str, refusal: Refused) -> None:
         self._recorder.note(

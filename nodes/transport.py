@@ -1,7 +1,10 @@
 """Messages between a server and its children: ROUTER and DEALER over TCP, without copies."""
 
+import contextlib
+import select
 from collections import Counter
 from collections.abc import Callable
+from math import ceil
 from typing import Any
 
 import zmq
@@ -12,6 +15,7 @@ from protocols.wire import Expected, Message, Refused, decode, encode
 PORT = 5555
 _BACKLOG = 4096  # ZeroMQ's 100 loses joins when a thousand clients start at once
 _LINGER_MS = 10_000  # a last message may still be on a slow link when its sender closes
+_LONGEST_POLL_MS = 1 << 30  # what poll(2) can hold; a longer wait polls again
 
 OnRefusal = Callable[[str, Refused], None]
 
@@ -35,6 +39,8 @@ class Endpoint:
         self._socket.setsockopt(zmq.LINGER, _LINGER_MS)
         self._socket.setsockopt(zmq.RECONNECT_IVL, 20)
         self._socket.setsockopt(zmq.MAXMSGSIZE, max_bytes)
+        self._readable = select.poll()
+        self._readable.register(self._socket.getsockopt(zmq.FD), select.POLLIN)  # type: ignore[arg-type]
 
     def close(self) -> None:
         self._socket.close()
@@ -45,39 +51,42 @@ class Endpoint:
         self._socket.send_multipart([*route, *encode(message)], copy=False)
 
     def _frames(self, deadline: float) -> list[zmq.Frame] | None:
-        """The next message's frames, or None when the deadline passes first."""
-        while True:
+        """The next message's frames, or None when the deadline passes first.
+
+        Waits on the socket's descriptor: zmq_poll measures its timeout with the processor's cycle
+        counter, which the guest's clock does not follow.
+        """
+        while not self._socket.getsockopt(zmq.EVENTS) & zmq.POLLIN:  # type: ignore[operator]
             left = deadline - now()
-            if self._socket.poll(max(0, left) * 1000) == zmq.POLLIN:
-                frames: list[Any] = self._socket.recv_multipart(copy=False)
-                return frames
             if left <= 0:
                 return None
+            self._readable.poll(min(ceil(left * 1000), _LONGEST_POLL_MS))
+        frames: list[Any] = self._socket.recv_multipart(copy=False)
+        return frames
 
-    def _decoded(self, frames: list[zmq.Frame], expected: Expected, sender: str) -> Message | None:
-        """The message, or None when it was refused: counted, recorded, and the sender told."""
-        try:
-            message = decode([frame.buffer for frame in frames], expected)
-            if sender and message.sender != sender:
-                raise Refused("malformed", f"signed by {message.sender!r}", sender)
-            if not isinstance(message.meta.get("sent_at"), float):
-                raise Refused("malformed", "does not say when it was sent", message.sender)
-            return message
-        except Refused as refusal:
-            self.refused[refusal.reason] += 1
-            self._on_refusal(sender or refusal.sender or "somebody", refusal)
-            return None
+    def _decoded(self, frames: list[zmq.Frame], expected: Expected, sender: str) -> Message:
+        """The message, signed by whoever is at the other end of the line; or Refused."""
+        message = decode([frame.buffer for frame in frames], expected)
+        if message.sender != sender:
+            raise Refused("malformed", f"signed by {message.sender!r}", sender)
+        if not isinstance(message.meta.get("sent_at"), float):
+            raise Refused("malformed", "does not say when it was sent", sender)
+        return message
+
+    def _note(self, sender: str, refusal: Refused) -> None:
+        self.refused[refusal.reason] += 1
+        self._on_refusal(sender, refusal)
 
 
 class ServerEndpoint(Endpoint):
     """The upper end: hears its children by name."""
 
-    def __init__(self, name: str, max_bytes: int, on_refusal: OnRefusal) -> None:
+    def __init__(self, name: str, max_bytes: int, on_refusal: OnRefusal, port: int = PORT) -> None:
         super().__init__(name, zmq.ROUTER, max_bytes, on_refusal)
         self._socket.setsockopt(zmq.ROUTER_MANDATORY, 1)
         self._socket.setsockopt(zmq.ROUTER_HANDOVER, 1)
         self._socket.setsockopt(zmq.BACKLOG, _BACKLOG)
-        self._socket.bind(f"tcp://*:{PORT}")
+        self._socket.bind(f"tcp://*:{port}")
 
     def admit(self, children: tuple[str, ...], deadline: float) -> None:
         """Welcome every child, or say who did not come."""
@@ -98,31 +107,50 @@ class ServerEndpoint(Endpoint):
     def receive(self, deadline: float, expected: Expected) -> Message | None:
         """The next acceptable message, or None at the deadline; the others are refused."""
         while (frames := self._frames(deadline)) is not None:
-            child = bytes(frames[0].buffer).decode(errors="replace")
-            message = self._decoded(frames[1:], expected, child)
-            if message is not None:
-                return message
-            self._tell(child)
+            route = frames[0].bytes
+            child = _name_of(route)
+            try:
+                return self._decoded(frames[1:], expected, child)
+            except Refused as refusal:
+                self._refuse(route, child, refusal)
+                if now() > deadline:
+                    break  # a flood of nonsense must not keep us
         return None
 
-    def _tell(self, child: str) -> None:
-        notice = Message("refused", self.name, 0, {"refusals": self.refused.total()})
-        try:
-            self.send(child, notice)
-        except zmq.ZMQError:
-            pass  # whoever it was is gone
+    def refuse(self, child: str, refusal: Refused) -> None:
+        """Do not accept what this child sent: counted, recorded, and the child told."""
+        self._refuse(child.encode(), child, refusal)
+
+    def _refuse(self, route: bytes, child: str, refusal: Refused) -> None:
+        self._note(child, refusal)
+        notice = Message("refused", self.name, 0, {"reason": refusal.reason})
+        with contextlib.suppress(zmq.ZMQError):  # whoever it was is gone
+            self._send([route], notice)
+
+
+def _name_of(route: bytes) -> str:
+    """A peer's name; one that gave none, or nothing readable, goes by its bytes."""
+    name = route.decode(errors="replace")
+    readable = name.isprintable() and "\N{REPLACEMENT CHARACTER}" not in name
+    return name if readable else f"stranger {route.hex()}"
 
 
 class ClientEndpoint(Endpoint):
     """The lower end: one connection to its parent."""
 
     def __init__(
-        self, name: str, parent: str, address: str, max_bytes: int, on_refusal: OnRefusal
+        self,
+        name: str,
+        parent: str,
+        address: str,
+        max_bytes: int,
+        on_refusal: OnRefusal,
+        port: int = PORT,
     ) -> None:
         super().__init__(name, zmq.DEALER, max_bytes, on_refusal)
         self.parent = parent
         self._socket.setsockopt(zmq.IDENTITY, name.encode())
-        self._socket.connect(f"tcp://{address}:{PORT}")
+        self._socket.connect(f"tcp://{address}:{port}")
 
     def join(self, deadline: float) -> None:
         """Ask to be let in and wait for the welcome."""
@@ -137,7 +165,10 @@ class ClientEndpoint(Endpoint):
     def receive(self, deadline: float, expected: Expected) -> Message | None:
         """The next acceptable message from the parent, or None at the deadline."""
         while (frames := self._frames(deadline)) is not None:
-            message = self._decoded(frames, expected, self.parent)
-            if message is not None:
-                return message
+            try:
+                return self._decoded(frames, expected, self.parent)
+            except Refused as refusal:
+                self._note(self.parent, refusal)
+                if now() > deadline:
+                    break
         return None

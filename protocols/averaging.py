@@ -27,7 +27,9 @@ class WeightedMean:
         """The weighted mean in the tensors' own type."""
         if not self.weight > 0:
             raise ValueError("a weighted mean needs a positive weight: no update had any samples")
-        return {
-            name: (total / self.weight).astype(self._dtypes[name])
-            for name, total in self._sums.items()
-        }
+        return {name: self._typed(name, total / self.weight) for name, total in self._sums.items()}
+
+    def _typed(self, name: str, mean: np.ndarray) -> np.ndarray:
+        dtype = self._dtypes[name]
+        whole = np.issubdtype(dtype, np.integer)
+        return (np.rint(mean) if whole else mean).astype(dtype)  # a count of 6.999... is 7

@@ -13,6 +13,8 @@ import numpy as np
 
 from learning.seam import Result
 
+from protocols.wire import Refused
+
 Tensors = dict[str, np.ndarray]
 
 
@@ -22,6 +24,14 @@ class Package:
 
     meta: dict[str, Any] = field(default_factory=dict)
     tensors: Tensors = field(default_factory=dict)
+
+
+def sample_count(package: Package) -> int:
+    """The samples an update stands for, which weight it; Refused when it does not say."""
+    samples = package.meta.get("samples")
+    if type(samples) is not int or samples < 0:
+        raise Refused("malformed", f"no sample count: {samples!r:.40}")
+    return samples
 
 
 @dataclass(slots=True)
@@ -51,7 +61,7 @@ class Server:
         raise NotImplementedError
 
     def add(self, child: str, package: Package) -> None:
-        """Combine one update; it must not be kept unless the method needs it."""
+        """Combine one update, or raise Refused; it must not be kept unless the method needs it."""
         raise NotImplementedError
 
     def finish(self) -> dict[str, Any]:

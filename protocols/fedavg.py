@@ -10,7 +10,7 @@ from typing import Any
 
 from protocols import base
 from protocols.averaging import WeightedMean
-from protocols.base import Package, Work
+from protocols.base import Package, Work, sample_count
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Server(base.Server):
         return Package({"epochs": self.settings.local_epochs}, self.model)
 
     def add(self, child: str, package: Package) -> None:
-        self._mean.add(package.tensors, package.meta["samples"])
+        self._mean.add(package.tensors, sample_count(package))
 
     def finish(self) -> dict[str, Any]:
         self.model, self.samples = self._mean.mean(), int(self._mean.weight)

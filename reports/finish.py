@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from reports import readable
+from reports import words
 from reports.events import read_events, write_events
 from reports.figure import draw_accuracy
 from reports.rounds import round_rows, write_rounds
@@ -22,7 +22,7 @@ def finish(run_dir: Path, facts: RunFacts) -> Summary:
     write_rounds(run_dir / "rounds.csv", rows)
     summary = summarise(facts, rows, events, read_traffic(run_dir / "links.csv", events, plan))
     summary.write(run_dir / "summary.json")
-    draw_accuracy(run_dir / "accuracy.png", summary, rows, readable.links(plan) if plan else "")
+    draw_accuracy(run_dir / "accuracy.png", summary, rows, words.links(plan) if plan else "")
     return summary
 
 

@@ -1,7 +1,7 @@
 """rounds.csv: how far the model was after every round, and what the round's time went into.
 
 Times are rounded to microseconds where the path goes from one step to the next, not step by step:
-so the phases of a round add up to its length, and the rounds to the elapsed time, to the last digit.
+so the phases of a round add up to its length, and the rounds to the elapsed time, exactly.
 """
 
 import csv

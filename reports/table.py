@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 
 from rich.table import Table
+from rich.text import Text
 
-from reports.readable import duration, percent, size
 from reports.summary import Summary
+from reports.words import duration, percent, size
 
 _UNKNOWN = "not known"
 _VERDICT_STYLES = {"exact": "green", "good": "green", "distorted": "bold red"}
@@ -13,12 +14,13 @@ _VERDICT_STYLES = {"exact": "green", "good": "green", "distorted": "bold red"}
 
 def result_table(summary: Summary) -> Table:
     """What a reader wants to know first, in 80 columns."""
-    title = f"{summary.name}: {summary.protocol}, {summary.clock} clock, {summary.backend}"
-    table = Table(title=f"{title}, seed {summary.seed}", show_header=False, title_justify="left")
+    where = f"{summary.clock} clock, {summary.backend}, seed {summary.seed}"
+    title = Text(f"{summary.name}: {summary.protocol}, {where}", style="bold")
+    table = Table(title=title, show_header=False, title_justify="left")
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold", max_width=58)
     for label, words, style in _rows(summary):
-        table.add_row(label, words, style=style)
+        table.add_row(label, Text(words), style=style)  # Text: brackets in it are no markup
     return table
 
 

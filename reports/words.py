@@ -1,10 +1,71 @@
-"""Numbers in words."""
+"""Numbers as people say them."""
+
+from scenarios.plan import LinkSpec, Plan
+
+_MINUTE, _HOUR, _DAY = 60, 3600, 86400
 
 
 def duration(seconds: float) -> str:
-    """A time as people say it: "3 min 12 s"."""
-    if seconds < 60:
+    """For example 0.42 s, 12.3 s, 3 min 12 s, 2 h 5 min, 3 d 4 h."""
+    if seconds < 1:
+        return f"{seconds:.2f} s"
+    if seconds < 59.95:
         return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
+    whole = round(seconds)
+    if whole < _HOUR:
+        return f"{whole // _MINUTE} min {whole % _MINUTE} s"
+    minutes = round(seconds / _MINUTE)
+    if minutes * _MINUTE < _DAY:
+        return f"{minutes // 60} h {minutes % 60} min"
+    hours = round(seconds / _HOUR)
+    return f"{hours // 24} d {hours % 24} h"
+
+
+def size(count: int) -> str:
+    """For example 812 B, 12.3 MB."""
+    return _scaled(count, "B") if count >= 1000 else f"{count} B"
+
+
+def percent(share: float) -> str:
+    """For example 71.4 %."""
+    return f"{100 * share:.1f} %"
+
+
+def links(plan: Plan) -> str:
+    """One phrase for each tier: its profile, rate and delay."""
+    tiers: dict[str, list[str]] = {}
+    for link in plan.links:
+        if link.tier is not None:
+            phrases = tiers.setdefault(link.tier, [])
+            if (phrase := _link(link)) not in phrases:
+                phrases.append(phrase)
+    return "; ".join(f"{tier} {_few(phrases)}" for tier, phrases in tiers.items())
+
+
+def _few(phrases: list[str]) -> str:
+    return phrases[0] if len(phrases) == 1 else f"{len(phrases)} kinds"
+
+
+def _link(link: LinkSpec) -> str:
+    numbers = "not shaped"
+    if link.up is not None and link.down is not None:
+        rates = _both_ways(_rate(link.up.rate), _rate(link.down.rate))
+        delays = _both_ways(f"{1000 * link.up.delay:g} ms", f"{1000 * link.down.delay:g} ms")
+        numbers = f"{rates}, {delays}"
+    # A profile can be changed in part: its name alone would not say what the link was.
+    return f"{link.profile} ({numbers})" if link.profile else numbers
+
+
+def _both_ways(up: str, down: str) -> str:
+    return up if up == down else f"{up} up, {down} down"
+
+
+def _rate(bits_per_second: float | None) -> str:
+    return "no limit" if bits_per_second is None else _scaled(bits_per_second, "bit/s", "g")
+
+
+def _scaled(value: float, unit: str, style: str = ".1f") -> str:
+    for limit, prefix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if value >= limit:
+            return f"{value / limit:{style}} {prefix}{unit}"
+    return f"{value:{style}} {unit}"

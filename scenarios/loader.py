@@ -1,10 +1,11 @@
 """From a scenario's name or file, and the command line's changes, to a checked Scenario."""
 
 import dataclasses
+import os.path
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import tomli_w
 from pydantic import BaseModel, TypeAdapter, ValidationError
@@ -17,6 +18,7 @@ from scenarios.schema import Scenario
 from scenarios.suggest import did_you_mean
 
 LIBRARY = Path(__file__).parent / "library"
+_NOT_KEYS = ("[key]", "str", "float", "int")  # what pydantic adds to the place of a problem
 
 
 def library() -> dict[str, Path]:
@@ -67,36 +69,44 @@ def dump(scenario: Scenario) -> str:
 
 def protocol_settings(scenario: Scenario) -> Any:
     """The method's own settings object, checked."""
-    settings = registry.load(scenario.protocol.name).Settings
-    given = scenario.protocol.model_dump(exclude={"name"})
-    known = {field.name for field in dataclasses.fields(settings)}
-    for key in given:
-        if key not in known:
-            raise BadInput(
-                f'protocol.{key}: protocol "{scenario.protocol.name}" has no such setting; '
-                f"{did_you_mean(key, known)}"
-            )
+    name, given = scenario.protocol.name, scenario.protocol.model_dump(exclude={"name"})
+    settings = registry.load(name).Settings
+    types = get_type_hints(settings)
+    for field in dataclasses.fields(settings):
+        needed = field.default is field.default_factory is dataclasses.MISSING
+        if needed and field.name not in given:
+            raise BadInput(f'protocol.{field.name}: missing; protocol "{name}" needs it')
+    for key, value in given.items():
+        if key not in types:
+            known = did_you_mean(key, types)
+            raise BadInput(f'protocol.{key}: protocol "{name}" has no such setting; {known}')
+        try:
+            TypeAdapter(types[key]).validate_python(value, strict=True)
+        except ValidationError as error:
+            raise BadInput(_sentence(error, "protocol", key)) from None
     try:
-        return TypeAdapter(settings).validate_python(given)
-    except ValidationError as error:
-        raise BadInput("protocol." + _sentence(error)) from None
+        return settings(**given)
+    except ValueError as error:
+        raise BadInput(f"protocol: {error}; correct it (docs/scenarios.md)") from None
 
 
 def _read(name_or_file: str) -> dict[str, Any]:
     path = library().get(name_or_file)
     if path is None:
         path = Path(name_or_file)
-        if not path.is_file():
+        if not os.path.isfile(path):
             raise BadInput(
                 f'scenario "{name_or_file}": neither a file nor in the library; '
                 f"{did_you_mean(name_or_file, library())} (metronome list shows them)"
             )
     try:
-        return tomllib.loads(path.read_text())
+        return tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise BadInput(f"{path}: not valid TOML ({error}); correct that line") from None
     except OSError as error:
-        raise BadInput(f"{path}: cannot be read ({error.strerror}); check its permissions") from None
+        raise BadInput(
+            f"{path}: cannot be read ({error.strerror}); check its permissions"
+        ) from None
 
 
 def _split(text: str, option: str, example: str) -> tuple[str, str]:
@@ -130,9 +140,18 @@ def _assign(tree: dict[str, Any], path: list[str], value: Any, place: str) -> No
         if not isinstance(child, dict):
             raise BadInput(f'{place}: "{".".join(parents[: depth + 1])}" has no keys of its own')
         tree = child
-    if last == "rate":
-        tree.pop("rate_up", None), tree.pop("rate_down", None)
+    if path[0] == "links":
+        _make_way(tree, (last,))
     tree[last] = value
+
+
+def _make_way(link: dict[str, Any], keys: Iterable[str]) -> None:
+    """Take out of a link the rates that would contradict the keys to be set on top of it."""
+    if "rate" in keys:
+        link.pop("rate_up", None)
+        link.pop("rate_down", None)
+    elif ("rate_up" in keys or "rate_down" in keys) and "rate" in link:
+        link["rate_up"] = link["rate_down"] = link.pop("rate")
 
 
 def _expand(place: str, entry: Any, named: Mapping[str, dict[str, Any]]) -> Any:
@@ -142,51 +161,47 @@ def _expand(place: str, entry: Any, named: Mapping[str, dict[str, Any]]) -> Any:
     if not isinstance(entry, dict) or "profile" not in entry:
         return entry
     name = entry["profile"]
-    if name not in named:
+    if not isinstance(name, str) or name not in named:
         raise BadInput(
             f'{place}: unknown profile "{name}"; {did_you_mean(str(name), named)} '
             "(metronome profiles lists them)"
         )
     base = {key: value for key, value in named[name].items() if key not in ("about", "source")}
-    if "rate" in entry:
-        base.pop("rate_up", None), base.pop("rate_down", None)
-    if "rate_up" in entry or "rate_down" in entry:
-        rate = base.pop("rate", None)
-        if rate is not None:
-            base |= {"rate_up": rate, "rate_down": rate}
-    if "delay" in entry and "jitter" not in entry:
+    _make_way(base, entry)
+    if "delay" in entry:
         base.pop("jitter", None)  # a profile's jitter belongs to the profile's delay
     return base | entry
 
 
-def _sentence(error: ValidationError) -> str:
-    """The first problem in one sentence: place, what is wrong, remedy."""
-    problem = error.errors()[0]
-    path = [str(part) for part in problem["loc"]]
+def _sentence(error: ValidationError, *inside: str) -> str:
+    """One problem in one sentence: place, what is wrong, remedy."""
+    # A misspelled key may also be missed under its right name: it is the spelling that helps.
+    problem = min(error.errors(), key=lambda found: found["type"] != "extra_forbidden")
+    path = [*inside, *(str(part) for part in problem["loc"] if part not in _NOT_KEYS)]
     place = ".".join(path) or "scenario"
     if problem["type"] == "extra_forbidden":
         return f"{place}: unknown key; {did_you_mean(path[-1], _known_keys(path[:-1]))}"
     if problem["type"] == "missing":
         return f"{place}: missing; add this key (docs/scenarios.md describes it)"
+    if problem["type"] in ("model_type", "dict_type"):
+        return f"{place}: must be a table; see docs/scenarios.md"
     message = problem["msg"].removeprefix("Value error, ")
     message = message[0].lower() + message[1:]
+    if problem["type"] == "value_error":
+        return f"{place}: {message}"  # our own words, which name the value and the remedy
     value = problem["input"]
     given = f" (given: {value})" if isinstance(value, str | int | float) else ""
     return f"{place}: {message}{given}; correct it (docs/scenarios.md)"
 
 
 def _known_keys(path: list[str]) -> list[str]:
-    model: Any = Scenario
+    """The keys of the section there; a tier's or role's name leads no deeper than its section."""
+    model: type[BaseModel] = Scenario
     for name in path:
-        field = model.model_fields.get(name)
-        annotation = field.annotation if field else None
-        candidates = [annotation, *getattr(annotation, "__args__", ())]
-        found = [c for c in candidates if isinstance(c, type) and issubclass(c, BaseModel)]
-        if not found:
-            return [*profiles.links()] if not field else []
-        model = found[0]
-        if field and "dict" in str(annotation):
-            continue
+        if name in model.model_fields:
+            annotation = model.model_fields[name].annotation
+            candidates = (annotation, *get_args(annotation))
+            model = next(c for c in candidates if isinstance(c, type) and issubclass(c, BaseModel))
     return list(model.model_fields)
 
 

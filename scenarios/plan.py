@@ -6,8 +6,12 @@ second.
 
 import dataclasses
 import json
+import math
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
+
+import numpy as np
 
 
 @dataclass(frozen=True)
@@ -74,8 +78,17 @@ class Plan:
     pause: str  # how a node waits for a late result: "sleep", or "fsync" where time stands still
     tensors: dict[str, tuple[str, tuple[int, ...]]] = field(default_factory=dict)
 
+    @cached_property
+    def _by_name(self) -> dict[str, NodeSpec]:
+        return {node.name: node for node in self.nodes}
+
     def node(self, name: str) -> NodeSpec:
-        return next(node for node in self.nodes if node.name == name)
+        return self._by_name[name]
+
+    @property
+    def model_bytes(self) -> int:
+        """The model's size as it travels, without header."""
+        return sum(np.dtype(kind).itemsize * math.prod(n) for kind, n in self.tensors.values())
 
     def to_json(self) -> str:
         return json.dumps(dataclasses.asdict(self), indent=1)
@@ -87,7 +100,9 @@ class Plan:
             NodeSpec(**node | {"children": tuple(node["children"])}) for node in tree["nodes"]
         )
         tree["links"] = tuple(
-            LinkSpec(**link | {way: Shape(**link[way]) if link[way] else None for way in ("up", "down")})
+            LinkSpec(
+                **link | {way: Shape(**link[way]) if link[way] else None for way in ("up", "down")}
+            )
             for link in tree["links"]
         )
         tree["tensors"] = {

@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from netem import topologies
+from netem.shaping import DEEP, FRAME_BYTES
 from scenarios import loader, quantities
+from scenarios.errors import BadInput
 from scenarios.plan import LinkSpec, NodeSpec, Plan, Shape
 from scenarios.schema import Link, Scenario
 
-FRAME_BYTES = 1514  # a full Ethernet frame as the queues see it
-SHORTEST_QUEUE = 32  # packets: below that TCP starves whatever the bandwidth-delay product says
+HEADER_BYTES = 1 << 16  # more than any model's header needs
+SHORTEST_QUEUE = 64  # packets: below that slow start overflows even the shortest link
 
 
 def shapes(link: Link) -> tuple[Shape, Shape]:
@@ -29,18 +31,13 @@ def shapes(link: Link) -> tuple[Shape, Shape]:
 def default_queue(rate: float | None, delay: float) -> int:
     """Packets in one bandwidth-delay product of the link's own round trip, within reason."""
     if rate is None:
-        return 1000
+        return DEEP
     return max(SHORTEST_QUEUE, math.ceil(rate * 2 * delay / (8 * FRAME_BYTES)))
 
 
 def topology_numbers(scenario: Scenario) -> dict[str, int]:
     """The arguments of the scenario's Mininet topology."""
     return scenario.topology.model_dump(exclude={"kind"}, exclude_none=True)
-
-
-def client_count(scenario: Scenario) -> int:
-    """How many clients the scenario has."""
-    return math.prod(topology_numbers(scenario).values())
 
 
 def plan(
@@ -83,7 +80,7 @@ def plan(
         )
         clients += role == "client"
     task = scenario.task
-    return Plan(
+    made = Plan(
         run=run,
         clock=scenario.clock,
         seed=scenario.seed,
@@ -103,6 +100,10 @@ def plan(
         pause="fsync" if scenario.clock == "virtual" else "sleep",
         tensors=dict(tensors),
     )
+    needed = made.model_bytes + HEADER_BYTES
+    if made.limits["message"] < needed:
+        raise BadInput(f"limits.message: the model needs {needed} bytes; raise it to that or more")
+    return made
 
 
 def _links(topo: Any, scenario: Scenario) -> tuple[LinkSpec, ...]:
@@ -133,7 +134,9 @@ def _shared_address(
 ) -> str | None:
     if parent is None:
         return None
-    return next(addresses[parent][switch] for switch in addresses[name] if switch in addresses[parent])
+    return next(
+        addresses[parent][switch] for switch in addresses[name] if switch in addresses[parent]
+    )
 
 
 def _limits(scenario: Scenario) -> dict[str, Any]:

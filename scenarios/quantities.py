@@ -1,9 +1,11 @@
 """Quantities as people write them: "20mbit", "10ms", "0.5%"."""
 
+import math
 import re
 
-_NUMBER = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?)\s*([a-zA-Z%]*)\s*")
-_RATES = {"bit": 1.0, "kbit": 1e3, "mbit": 1e6, "gbit": 1e9, "bps": 1.0, "kbps": 1e3, "mbps": 1e6, "gbps": 1e9}
+_NUMBER = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?)\s*([a-zA-Z%]*)\s*", re.ASCII)
+_BITS = {"bit": 1.0, "kbit": 1e3, "mbit": 1e6, "gbit": 1e9}
+_RATES = _BITS | {"bps": 1.0, "kbps": 1e3, "mbps": 1e6, "gbps": 1e9}
 _TIMES = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "sec": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 _SIZES = {"b": 1.0, "kb": 1e3, "mb": 1e6, "gb": 1e9, "kib": 2.0**10, "mib": 2.0**20, "gib": 2.0**30}
 
@@ -12,7 +14,10 @@ def _parse(text: str, units: dict[str, float], example: str) -> float:
     match = _NUMBER.fullmatch(text)
     if match is None or match[2].lower() not in units:
         raise ValueError(f'"{text}" is not understood; write it like "{example}"')
-    return float(match[1]) * units[match[2].lower()]
+    number = float(match[1]) * units[match[2].lower()]
+    if not math.isfinite(number):
+        raise ValueError(f'"{text}" is too large; write it like "{example}"')
+    return number
 
 
 def bits_per_second(value: str) -> float:
@@ -25,16 +30,19 @@ def bits_per_second(value: str) -> float:
 
 def seconds(value: str | int | float) -> float:
     """A time such as "10ms"; a bare number means seconds."""
-    if isinstance(value, int | float):
-        if value < 0:
-            raise ValueError(f"{value} is not a time; it must not be negative")
-        return float(value)
-    return _parse(value, _TIMES, "10ms")
+    if isinstance(value, str):
+        return _parse(value, _TIMES, "10ms")
+    if not 0 <= value < math.inf:
+        raise ValueError(f"{value} is not a time; it must be finite and not negative")
+    return float(value)
 
 
 def size_in_bytes(value: str | int) -> int:
     """A size such as "64kb"; a bare number means bytes."""
-    return value if isinstance(value, int) else round(_parse(value, _SIZES, "64kb"))
+    size = value if isinstance(value, int) else round(_parse(value, _SIZES, "64kb"))
+    if size <= 0:
+        raise ValueError(f'"{value}" is not a size; it must be above zero')
+    return size
 
 
 def share(value: str | int | float) -> float:

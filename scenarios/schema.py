@@ -1,8 +1,16 @@
 """What a scenario file may say: sections, keys, types and bounds."""
 
+import re
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    model_validator,
+)
 
 from scenarios import quantities
 
@@ -17,8 +25,38 @@ def _checked_by(parse: Any) -> AfterValidator:
     return AfterValidator(check)
 
 
-Rate = Annotated[str, _checked_by(quantities.bits_per_second)]
+def _with_unit(value: Any) -> Any:
+    if isinstance(value, int | float):
+        raise ValueError(f'"{value}" has no unit; write it like "20mbit"')
+    return value
+
+
+def _shapeable_rate(value: str) -> None:
+    if not 1e3 <= quantities.bits_per_second(value) <= 30e9:
+        raise ValueError(f'"{value}" cannot be shaped; give a rate from 1kbit to 30gbit')
+
+
+def _shapeable_delay(value: str | float) -> None:
+    if quantities.seconds(value) > 100:
+        raise ValueError(f'"{value}" cannot be shaped; give a time of at most 100s')
+
+
+def _bound(value: str | float) -> None:
+    if quantities.seconds(value) <= 0:
+        raise ValueError(f'"{value}" leaves no time to wait; give one above zero')
+
+
+def _file_name(value: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", value):
+        raise ValueError(f'"{value}" cannot name a directory; use letters, digits and -')
+    return value
+
+
+# The bounds are those of the kernel's own fields.
+Rate = Annotated[str, BeforeValidator(_with_unit), _checked_by(_shapeable_rate)]
+Delay = Annotated[str | float, _checked_by(_shapeable_delay)]
 Time = Annotated[str | float, _checked_by(quantities.seconds)]
+Bound = Annotated[str | float, _checked_by(_bound)]
 Share = Annotated[str | float, _checked_by(quantities.share)]
 Size = Annotated[str | int, _checked_by(quantities.size_in_bytes)]
 Count = Annotated[int, Field(ge=1)]
@@ -27,11 +65,14 @@ Role = Literal["client", "edge", "cloud"]
 Clock = Literal["wall", "virtual"]
 BackendChoice = Literal["auto", "native", "guest"]
 
+MOST_INSTITUTIONS = 250  # each has a network 10.N.0.0/16 of its own
+MOST_CLIENTS = 4000  # Linux interface names end at 15 characters: client4000-eth0
+
 
 class Section(BaseModel):
-    """Unknown keys are mistakes, never ignored."""
+    """Unknown keys and wrong types are mistakes: nothing is ignored, nothing converted."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
 class Task(Section):
@@ -53,7 +94,7 @@ class Task(Section):
 class Protocol(Section):
     """The method by name; its own settings are checked against the method's file."""
 
-    model_config = ConfigDict(extra="allow", frozen=True)
+    model_config = ConfigDict(extra="allow")
     name: str
     rounds: Count
 
@@ -62,20 +103,28 @@ class Topology(Section):
     """Who is there: `tree` (cloud, institutions, their clients) or `star` (cloud, clients)."""
 
     kind: Literal["tree", "star"]
-    institutions: Annotated[int, Field(ge=1, le=250)] | None = None
-    clients_per_institution: Annotated[int, Field(ge=1, le=4000)] | None = None
-    clients: Annotated[int, Field(ge=1, le=4000)] | None = None
+    institutions: Annotated[int, Field(ge=1, le=MOST_INSTITUTIONS)] | None = None
+    clients_per_institution: Count | None = None
+    clients: Count | None = None
 
     @model_validator(mode="after")
     def _has_its_numbers(self) -> "Topology":
-        wanted = {"tree": ("institutions", "clients_per_institution"), "star": ("clients",)}[self.kind]
+        wanted = {"tree": ("institutions", "clients_per_institution"), "star": ("clients",)}[
+            self.kind
+        ]
         for key in ("institutions", "clients_per_institution", "clients"):
             given = getattr(self, key) is not None
             if key in wanted and not given:
                 raise ValueError(f'a {self.kind} needs "{key}"')
             if key not in wanted and given:
                 raise ValueError(f'a {self.kind} has no "{key}"; use {" and ".join(wanted)}')
+        if self.client_count > MOST_CLIENTS:
+            raise ValueError(f"{self.client_count} clients are too many; at most {MOST_CLIENTS}")
         return self
+
+    @property
+    def client_count(self) -> int:
+        return self.clients or (self.institutions or 0) * (self.clients_per_institution or 0)
 
     @property
     def tiers(self) -> tuple[Tier, ...]:
@@ -93,10 +142,10 @@ class Link(Section):
     rate: Rate | None = None
     rate_up: Rate | None = None
     rate_down: Rate | None = None
-    delay: Time = "0ms"
-    jitter: Time = "0ms"
+    delay: Delay = "0ms"
+    jitter: Delay = "0ms"
     loss: Share = 0.0
-    queue: Annotated[int, Field(ge=1)] | None = None
+    queue: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
 
     @model_validator(mode="after")
     def _rates_agree(self) -> "Link":
@@ -113,7 +162,7 @@ class Device(Section):
     """A device spelled out, on top of a named profile when `profile` is given."""
 
     profile: str | None = None
-    speed: Annotated[float, Field(gt=0)]
+    speed: Annotated[float, Field(gt=0, strict=False)]  # also as text: "5e12"
     overhead: Time = "0ms"
     memory: Size
 
@@ -121,8 +170,8 @@ class Device(Section):
 class Limits(Section):
     """The bound of every wait, and what happens when it is reached."""
 
-    join: Time = "60s"
-    round: Time = "30min"
+    join: Bound = "60s"
+    round: Bound = "30min"
     late: Literal["abort", "wait", "quorum"] = "abort"
     quorum: Annotated[float, Field(gt=0, le=1)] = 1.0
     message: Size = "512mb"
@@ -138,7 +187,7 @@ class Compute(Section):
 class Scenario(Section):
     """One TOML file: everything a run needs."""
 
-    name: str
+    name: Annotated[str, AfterValidator(_file_name)]
     about: str = ""
     clock: Clock = "wall"
     backend: BackendChoice = "auto"

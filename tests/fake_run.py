@@ -11,16 +11,17 @@ MODEL_BYTES = 246_824  # LeNet-5
 COLUMNS = "round,link,tier,bytes_up,bytes_down,packets_up,packets_down,drops_up,drops_down"
 
 
-def event(
-    node: str, phase: str, round: int, start: float, end: float, **more: Any
-) -> dict[str, Any]:
+Fields = dict[str, Any]
+
+
+def event(node: str, phase: str, round: int, start: float, end: float, **more: Any) -> Fields:
     return {"node": node, "phase": phase, "round": round, "start": start, "end": end, **more}
 
 
 def star_plan(clients: int) -> Plan:
     """A cloud and that many clients over LTE."""
     names = tuple(f"client{i + 1}" for i in range(clients))
-    cable = Shape(10e6, 0.05, 0.0, 0.0, 100)
+    up, down = Shape(10e6, 0.05, 0.0, 0.0, 100), Shape(30e6, 0.05, 0.0, 0.0, 300)
     return Plan(
         run="fake",
         clock="virtual",
@@ -35,12 +36,7 @@ def star_plan(clients: int) -> Plan:
         ),
         links=(
             LinkSpec("cloud", "wan", None, None, None, None),
-            *(
-                LinkSpec(
-                    name, "wan", "client-cloud", "lte", cable, Shape(30e6, 0.05, 0.0, 0.0, 300)
-                )
-                for name in names
-            ),
+            *(LinkSpec(name, "wan", "client-cloud", "lte", up, down) for name in names),
         ),
         settings={},
         training={},
@@ -66,7 +62,7 @@ class FakeRun:
         events = [e for number in range(1, rounds + 1) for e in self._round(number)]
         self.write_events(events[::-1])
 
-    def write_events(self, events: list[dict[str, Any]]) -> None:
+    def write_events(self, events: list[Fields]) -> None:
         lines = "".join(json.dumps(e) + "\n" for e in events)
         (self.directory / "events.jsonl").write_text(lines)
 
@@ -96,9 +92,9 @@ class FakeRun:
             ]
         (self.directory / "links.csv").write_text("\n".join(lines) + "\n")
 
-    def _round(self, number: int) -> list[dict[str, Any]]:
+    def _round(self, number: int) -> list[Fields]:
         began, length = 20.0 * (number - 1), 20.0
-        found: list[dict[str, Any]] = []
+        found: list[Fields] = []
         last = began + length - 1
         for place, name in enumerate(self.plan.nodes[0].children):
             done = began + 1 + (16 if place == 1 else 10 + place)

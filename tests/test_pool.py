@@ -8,7 +8,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +15,7 @@ import pytest
 
 from learning import models
 from learning.inline import InlineTrainer
-from learning.pool import SpoolTrainer, fsync_pause
+from learning.pool import SpoolTrainer, Waits, sleeping, standing_still
 from learning.seam import Result, Task, TrainingFailed
 from learning.spool import MODEL, Spool, oldest, write_task
 from learning.supervisor import PoolBroken, WorkerPool
@@ -92,7 +91,7 @@ def spool(pool: WorkerPool) -> Iterator[Spool]:
 
 @pytest.fixture
 def trainer(spool: Spool) -> SpoolTrainer:
-    return SpoolTrainer(spool.root, partial(time.sleep, 0.002))
+    return SpoolTrainer(spool.root, sleeping)
 
 
 def claimer(spool: Spool, job: str) -> int | None:
@@ -110,18 +109,16 @@ def kill_whoever_has(job: str, pool: WorkerPool) -> None:
 
 
 @pytest.fixture(params=["sleep", "fsync"])
-def pause(request: pytest.FixtureRequest, spool: Spool) -> Callable[[], None]:
-    if request.param == "sleep":
-        return partial(time.sleep, 0.002)
-    return fsync_pause(spool.root / "pause")
+def waits(request: pytest.FixtureRequest, spool: Spool) -> Waits:
+    return sleeping if request.param == "sleep" else standing_still(spool.root / "pause")
 
 
 def test_results_are_those_of_inline_training_bit_for_bit(
-    pool: WorkerPool, spool: Spool, run_dir: Path, pause: Callable[[], None]
+    pool: WorkerPool, spool: Spool, run_dir: Path, waits: Waits
 ) -> None:
     tasks = [task(f"client{client}-r0", client, epochs=2) for client in range(CLIENTS)]
     before = pool.busy_seconds()
-    pooled, inline = SpoolTrainer(spool.root, pause), InlineTrainer.load(run_dir)
+    pooled, inline = SpoolTrainer(spool.root, waits), InlineTrainer.load(run_dir)
 
     waiting = [(pooled.submit(each), inline.submit(each)) for each in tasks]
     results = [(p.result(WAIT_SECONDS), i.result(WAIT_SECONDS)) for p, i in waiting]
@@ -241,7 +238,7 @@ input()
 def test_a_deadline_passes_with_a_clear_sentence_and_the_job_is_withdrawn(tmp_path: Path) -> None:
     spool = Spool(tmp_path)
     spool.create()
-    trainer = SpoolTrainer(tmp_path, partial(time.sleep, 0.001))
+    trainer = SpoolTrainer(tmp_path, sleeping)
 
     with pytest.raises(TimeoutError, match=r"job late had no result after 0\.02 s"):
         trainer.submit(task("late")).result(0.02)
@@ -251,7 +248,7 @@ def test_a_deadline_passes_with_a_clear_sentence_and_the_job_is_withdrawn(tmp_pa
 
 def test_closing_withdraws_what_nobody_began(tmp_path: Path) -> None:
     Spool(tmp_path).create()
-    trainer = SpoolTrainer(tmp_path, lambda: None)
+    trainer = SpoolTrainer(tmp_path, sleeping)
     trainer.submit(task("left"))
 
     trainer.close()
@@ -261,7 +258,7 @@ def test_closing_withdraws_what_nobody_began(tmp_path: Path) -> None:
 
 def test_a_spool_that_cannot_be_written_says_so(tmp_path: Path) -> None:
     with pytest.raises(TrainingFailed, match="job lost could not be handed over"):
-        SpoolTrainer(tmp_path / "absent", lambda: None).submit(task("lost"))
+        SpoolTrainer(tmp_path / "absent", sleeping).submit(task("lost"))
 
 
 @pytest.mark.parametrize("job", ["", "../up", "a/b", ".hidden", "new\nline", "x" * 200])

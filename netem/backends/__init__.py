@@ -30,7 +30,9 @@ class Backend(Protocol):
 
 def needs_netem(links: Iterable[LinkSpec]) -> bool:
     """Whether any of these links asks for latency, jitter or loss."""
-    return any(shape and shaping.needs_netem(shape) for link in links for shape in (link.up, link.down))
+    return any(
+        shape and shaping.needs_netem(shape) for link in links for shape in (link.up, link.down)
+    )
 
 
 def choose(
@@ -47,7 +49,9 @@ def choose(
         return "guest", "the virtual clock exists only in the guest's kernel"
     if wanted == "native":
         if lacks:
-            raise BadInput(f"backend: native cannot carry this scenario: {lacks}; use --backend guest")
+            raise BadInput(
+                f"backend: native cannot carry this scenario: {lacks}; use --backend guest"
+            )
         return "native", "asked for"
     if wanted == "guest":
         return "guest", "asked for"

@@ -26,20 +26,9 @@ _MODELS_PER_NODE = 5  # received, trained, being sent, and the kernel's own copi
 
 def memory_needed(plan: Plan) -> int:
     """Bytes of guest memory that this plan may use."""
-    sizes = {"float64": 8, "int64": 8, "float16": 2, "uint8": 1, "bool": 1}
-    model = sum(
-        sizes.get(dtype, 4) * _product(shape) for dtype, shape in plan.tensors.values()
-    )
     servers = sum(1 for node in plan.nodes if node.children)
     models = _MODELS_PER_NODE * len(plan.nodes) + 4 * servers
-    return _BASE_BYTES + _NODE_BYTES * len(plan.nodes) + models * model
-
-
-def _product(shape: tuple[int, ...]) -> int:
-    total = 1
-    for length in shape:
-        total *= length
-    return total
+    return _BASE_BYTES + _NODE_BYTES * len(plan.nodes) + models * plan.model_bytes
 
 
 def check_room(plan: Plan) -> None:
@@ -111,7 +100,14 @@ class Guest:
 
 def _write_init(run_dir: Path, spool: Path) -> Path:
     """The guest's first program; a script, because kernel parameters cannot hold spaces."""
-    arguments = [sys.executable, "-m", "netem.guest_init", "nodes.launcher", str(run_dir), str(spool)]
+    arguments = [
+        sys.executable,
+        "-m",
+        "netem.guest_init",
+        "nodes.launcher",
+        str(run_dir),
+        str(spool),
+    ]
     init = spool / "init"
     init.write_text(
         "#!/bin/sh\n"

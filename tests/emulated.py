@@ -1,0 +1,106 @@
+"""Real runs for the emulation tests: the command line in a process of its own."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+ROOT = Path(__file__).resolve().parent.parent
+
+SMALL = """
+name = "small"
+seed = 3
+[task]
+dataset = "tiny"
+model = "lenet5"
+samples_per_client = 100
+learning_rate = 0.05
+momentum = 0.9
+[protocol]
+name = "fedavg"
+rounds = 2
+local_epochs = 2
+[topology]
+{topology}
+[links]
+{links}
+[devices]
+{devices}
+"""
+TREE = SMALL.format(
+    topology='kind = "tree"\ninstitutions = 2\nclients_per_institution = 2',
+    links='client-edge = "lan"\nedge-cloud = { rate = "20mbit", delay = "5ms" }',
+    devices='client = "laptop-core"\nedge = "laptop-core"\ncloud = "droplet-1gb"',
+)
+STAR = SMALL.format(
+    topology='kind = "star"\nclients = 2',
+    links='client-cloud = { rate = "50mbit" }',
+    devices='client = "laptop-core"\ncloud = "droplet-1gb"',
+)
+
+
+@dataclass
+class Outcome:
+    """How a run ended, and what it left."""
+
+    code: int
+    output: str
+    directory: Path
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads((self.directory / "summary.json").read_text())
+        return found
+
+    def events(self, phase: str) -> list[dict[str, Any]]:
+        lines = (self.directory / "events.jsonl").read_text().splitlines()
+        return [event for event in map(json.loads, lines) if event["phase"] == phase]
+
+
+def command(scenario: str, folder: Path, *options: str) -> list[str]:
+    """`metronome run` on that scenario text, its run directory inside `folder`."""
+    file = folder / "scenario-under-test.toml"
+    file.write_text(scenario)
+    out = ["--out", str(folder / "run")]
+    return [sys.executable, "-m", "cli", "run", str(file), *out, *options]
+
+
+def environment() -> dict[str, str]:
+    return os.environ | {"PYTHONPATH": str(ROOT)}
+
+
+def run(scenario: str, folder: Path, *options: str) -> Outcome:
+    """Run it to its end."""
+    folder.mkdir(exist_ok=True)
+    done = subprocess.run(
+        command(scenario, folder, *options),
+        env=environment(),
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+    return Outcome(done.returncode, done.stdout + done.stderr, folder / "run")
+
+
+def traces() -> set[str]:
+    """Whatever a run might leave on this machine: processes, interfaces, namespaces, files."""
+    found = set()
+    for process in psutil.process_iter(["cmdline", "status"]):
+        words = " ".join(process.info["cmdline"] or [])
+        if process.info["status"] != psutil.STATUS_ZOMBIE and any(
+            mark in words for mark in ("linux.uml", "uml_dir=", "learning.", "nodes.launcher")
+        ):
+            found.add(f"process {process.pid} {words}")
+    found |= {f"interface {name}" for name in psutil.net_if_addrs()}
+    found |= {f"file {path}" for path in Path("/dev/shm").iterdir()}
+    namespaces = Path("/run/netns")
+    found |= {f"namespace {path}" for path in namespaces.glob("*")}
+    found |= {f"mount {line}" for line in Path("/proc/mounts").read_text().splitlines()}
+    return found

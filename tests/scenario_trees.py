@@ -1,0 +1,38 @@
+"""Small scenarios as plain data, for tests that change one thing about them."""
+
+from typing import Any
+
+from scenarios import loader, planner
+from scenarios.plan import Plan
+
+TENSORS = {"weight": ("float32", (4, 3)), "bias": ("float32", (4,))}
+
+
+def tree_scenario(**sections: Any) -> dict[str, Any]:
+    """Two institutions with three clients each; `sections` replace whole sections."""
+    return {
+        "name": "small",
+        "task": {"dataset": "tiny", "model": "lenet5"},
+        "protocol": {"name": "fedavg", "rounds": 2},
+        "topology": {"kind": "tree", "institutions": 2, "clients_per_institution": 3},
+        "links": {"client-edge": "wifi", "edge-cloud": "wan-droplet"},
+        "devices": {"client": "phone", "edge": "laptop-core", "cloud": "droplet-1gb"},
+        **sections,
+    }
+
+
+def star_scenario(clients: int = 3, **sections: Any) -> dict[str, Any]:
+    """A cloud and its clients."""
+    own = {
+        "topology": {"kind": "star", "clients": clients},
+        "links": {"client-cloud": "lte"},
+        "devices": {"client": "phone", "cloud": "droplet-1gb"},
+    }
+    return tree_scenario(**own | sections)
+
+
+def planned(tree: dict[str, Any], flops_per_step: int = 1_000_000) -> Plan:
+    """The plan of such a scenario; the first client has 10 samples, the next 11, and so on."""
+    scenario = loader.check(tree)
+    samples = [10 + index for index in range(scenario.topology.client_count)]
+    return planner.plan(scenario, "small-run", "pool", samples, flops_per_step, TENSORS)

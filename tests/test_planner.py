@@ -1,0 +1,262 @@
+"""From a checked scenario to a plan."""
+
+from ipaddress import ip_address, ip_network
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from netem import shaping, topologies
+from scenarios import loader, planner
+from scenarios.errors import BadInput
+from scenarios.plan import LinkSpec, NodeSpec, Plan, Shape
+from scenarios.schema import MOST_CLIENTS, MOST_INSTITUTIONS, Link
+from tests.scenario_trees import planned, star_scenario, tree_scenario
+
+LONGEST_INTERFACE_NAME = 15  # Linux: IFNAMSIZ less its closing zero
+
+
+def tree(institutions: int, clients: int) -> dict[str, Any]:
+    sizes = {"institutions": institutions, "clients_per_institution": clients}
+    return tree_scenario(topology={"kind": "tree", **sizes})
+
+
+# Nodes
+
+
+def test_a_tree_has_a_cloud_institutions_and_their_clients() -> None:
+    plan = planned(tree_scenario())
+
+    assert [node.name for node in plan.nodes if node.role == "edge"] == ["inst1", "inst2"]
+    assert plan.node("cloud").children == ("inst1", "inst2")
+    assert plan.node("cloud").parent is None
+    assert plan.node("inst2").parent == "cloud"
+    assert plan.node("inst2").children == ("client4", "client5", "client6")
+    assert plan.node("client4").parent == "inst2"
+    assert plan.node("client4").children == ()
+
+
+def test_a_stars_clients_are_the_clouds_own() -> None:
+    plan = planned(star_scenario(clients=3))
+
+    assert plan.node("cloud").children == ("client1", "client2", "client3")
+    assert {node.role for node in plan.nodes} == {"cloud", "client"}
+
+
+def test_clients_are_numbered_from_zero_and_have_their_own_samples() -> None:
+    plan = planned(tree_scenario())
+
+    clients = [node for node in plan.nodes if node.role == "client"]
+    others = [node for node in plan.nodes if node.role != "client"]
+    assert [node.index for node in clients] == list(range(6))
+    assert [node.samples for node in clients] == [10, 11, 12, 13, 14, 15]
+    assert all((node.index, node.samples) == (-1, 0) for node in others)
+
+
+def test_a_step_takes_its_flops_over_the_devices_speed_and_the_overhead() -> None:
+    device = {"speed": 2e9, "overhead": "3ms", "memory": "4gb"}
+    devices = {"client": device, "edge": "phone", "cloud": "phone"}
+
+    plan = planned(tree_scenario(devices=devices), flops_per_step=10_000_000)
+
+    assert plan.node("client1").seconds_per_step == pytest.approx(0.005 + 0.003)
+    assert plan.node("client1").memory_bytes_per_second == 4e9
+    assert plan.node("client1").device == "custom"
+    assert plan.node("inst1").device == "phone"
+
+
+# Addresses and names
+
+
+@pytest.mark.parametrize(
+    "scenario",
+    [tree_scenario(), star_scenario(clients=600), tree(MOST_INSTITUTIONS, 2)],
+    ids=["small tree", "star beyond one byte", "widest tree"],
+)
+def test_addresses_are_unique_and_one_network_to_each_switch(scenario: dict[str, Any]) -> None:
+    plan = planned(scenario)
+
+    addresses = [address for node in plan.nodes for address in node.addresses.values()]
+    assert len(set(addresses)) == len(addresses) == len(plan.links)
+    networks: dict[str, set[str]] = {}
+    for node in plan.nodes:
+        for switch, address in node.addresses.items():
+            network = ip_network(f"{address}/16", strict=False)
+            assert ip_address(address) not in (network.network_address, network.broadcast_address)
+            networks.setdefault(switch, set()).add(str(network))
+    assert all(len(found) == 1 for found in networks.values())
+    assert len(set.union(*networks.values())) == len(networks)
+
+
+def test_a_child_knows_its_parents_address_on_the_switch_they_share() -> None:
+    plan = planned(tree_scenario())
+
+    for node in plan.nodes:
+        if node.parent is None:
+            assert node.parent_address is None
+            continue
+        parent = plan.node(node.parent)
+        shared = set(node.addresses) & set(parent.addresses)
+        assert [parent.addresses[switch] for switch in shared] == [node.parent_address]
+
+
+@pytest.mark.parametrize(
+    ("kind", "numbers"),
+    [
+        ("star", {"clients": MOST_CLIENTS}),
+        ("tree", {"institutions": 1, "clients_per_institution": MOST_CLIENTS}),
+        ("tree", {"institutions": MOST_INSTITUTIONS, "clients_per_institution": 16}),
+    ],
+)
+def test_every_interface_has_a_name_that_linux_takes(kind: str, numbers: dict[str, int]) -> None:
+    topo = topologies.build(kind, numbers)
+
+    names = list(topo.switches())
+    for node, ports in topo.ports.items():
+        names += [f"{node}-eth{port}" for port in ports]
+
+    assert max(map(len, names)) <= LONGEST_INTERFACE_NAME
+    assert len(set(names)) == len(names)
+
+
+# Links
+
+
+def test_up_leaves_the_host_and_down_reaches_it() -> None:
+    up, down = planner.shapes(Link(rate_up="1mbit", rate_down="8mbit", delay="20ms", loss="1%"))
+
+    assert (up.rate, down.rate) == (1e6, 8e6)
+    assert (up.delay, up.loss) == (down.delay, down.loss) == (0.02, 0.01)
+
+
+def test_only_links_with_a_tier_are_shaped() -> None:
+    plan = planned(tree_scenario())
+
+    attachments = {link.name for link in plan.links if link.tier is None}
+    assert attachments == {"cloud-wan", "inst1-lan1", "inst2-lan2"}
+    assert all((link.up is None) == (link.tier is None) for link in plan.links)
+    assert {link.profile for link in plan.links if link.tier == "edge-cloud"} == {"wan-droplet"}
+
+
+def test_the_queue_is_one_bandwidth_delay_product_of_the_round_trip() -> None:
+    # 100 Mbit/s and 2 x 50 ms are 10 Mbit, 1.25 MB, 825.6 frames of 1514 bytes
+    up, _ = planner.shapes(Link(rate="100mbit", delay="50ms"))
+
+    assert up.queue == 826
+
+
+def test_each_direction_has_its_own_queue() -> None:
+    up, down = planner.shapes(Link(rate_up="50mbit", rate_down="200mbit", delay="30ms"))
+
+    assert (up.queue, down.queue) == (248, 991)
+
+
+def test_a_short_link_still_has_room_for_a_burst() -> None:
+    up, _ = planner.shapes(Link(rate="1mbit", delay="1ms"))
+
+    assert up.queue == planner.SHORTEST_QUEUE
+
+
+def test_a_queue_that_is_given_is_taken() -> None:
+    up, down = planner.shapes(Link(rate="100mbit", delay="50ms", queue=7))
+
+    assert (up.queue, down.queue) == (7, 7)
+
+
+def test_a_link_without_a_rate_never_fills_its_queue() -> None:
+    up, _ = planner.shapes(Link(delay="50ms"))
+
+    assert (up.rate, up.queue) == (None, shaping.DEEP)
+
+
+# The rest of the plan
+
+
+def test_limits_are_in_seconds_and_bytes() -> None:
+    limits = {"join": "5s", "round": "2min", "late": "quorum", "quorum": 0.5, "message": "1mb"}
+
+    plan = planned(tree_scenario(limits=limits))
+
+    assert plan.limits == {
+        "join": 5.0,
+        "round": 120.0,
+        "late": "quorum",
+        "quorum": 0.5,
+        "message": 1_000_000,
+    }
+
+
+def test_a_model_larger_than_a_message_may_be_is_refused() -> None:
+    with pytest.raises(BadInput, match=r"^limits\.message: the model needs \d+ bytes; raise it"):
+        planned(tree_scenario(limits={"message": "1kb"}))
+
+
+def test_settings_are_complete_with_their_defaults() -> None:
+    plan = planned(tree_scenario(protocol={"name": "fedavg", "rounds": 4, "local_epochs": 2}))
+
+    assert plan.settings == {"rounds": 4, "edge_rounds": 1, "local_epochs": 2}
+    assert plan.rounds == 4
+
+
+@pytest.mark.parametrize(("clock", "pause"), [("wall", "sleep"), ("virtual", "fsync")])
+def test_only_on_the_virtual_clock_time_stands_still_for_a_late_result(
+    clock: str, pause: str
+) -> None:
+    assert planned(tree_scenario(clock=clock)).pause == pause
+
+
+def test_the_same_scenario_gives_the_same_plan() -> None:
+    assert planned(loader.load("quickstart").model_dump()) == planned(
+        loader.load("quickstart").model_dump()
+    )
+
+
+# Plans cross into the guest as JSON
+
+
+NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
+NAMES = st.text(max_size=8)
+SHAPES = st.builds(
+    Shape,
+    rate=st.none() | NUMBERS,
+    delay=NUMBERS,
+    jitter=NUMBERS,
+    loss=NUMBERS,
+    queue=st.integers(),
+)
+LINKS = st.builds(LinkSpec, up=st.none() | SHAPES, down=st.none() | SHAPES)
+NODES = st.builds(
+    NodeSpec,
+    children=st.lists(NAMES, max_size=3).map(tuple),
+    addresses=st.dictionaries(NAMES, NAMES, max_size=3),
+    seconds_per_step=NUMBERS,
+    memory_bytes_per_second=NUMBERS,
+)
+PLAIN = st.dictionaries(NAMES, st.none() | st.booleans() | NUMBERS | NAMES, max_size=3)
+SIZES = st.lists(st.integers(0, 99), max_size=3).map(tuple)
+PLANS = st.builds(
+    Plan,
+    nodes=st.lists(NODES, max_size=2).map(tuple),
+    links=st.lists(LINKS, max_size=2).map(tuple),
+    settings=PLAIN,
+    training=PLAIN,
+    limits=PLAIN,
+    tensors=st.dictionaries(NAMES, st.tuples(st.sampled_from(["float32", "int64"]), SIZES)),
+)
+
+
+@given(PLANS)
+@settings(max_examples=50)
+def test_any_plan_comes_back_from_json_as_it_was(plan: Plan) -> None:
+    assert Plan.from_json(plan.to_json()) == plan
+
+
+def test_a_real_plan_comes_back_from_json_as_it_was() -> None:
+    plan = planned(tree_scenario())
+
+    assert Plan.from_json(plan.to_json()) == plan
+
+
+def test_the_models_size_is_that_of_its_tensors() -> None:
+    assert planned(tree_scenario()).model_bytes == 4 * (4 * 3 + 4)
