@@ -1,5 +1,6 @@
 """The command line: `./metronome COMMAND`. It only walks the road from scenario to report."""
 
+import signal
 import sys
 
 from cli import commands
@@ -7,6 +8,7 @@ from scenarios.errors import BadInput
 
 
 def main() -> int:
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends like Ctrl-C: cleanly
     try:
         return commands.main(sys.argv[1:])
     except BadInput as error:

@@ -23,7 +23,7 @@ class RunDisplay:
     def __init__(self, rounds: int, console: Console) -> None:
         self._console, self._rounds = console, rounds
         self._live = console.is_terminal
-        self._started: float | None = None
+        self._started = self._ended = 0.0  # the first round's start, the last one's end
         self._round, self._elapsed = 0, 0.0
         self._accuracy: float | None = None
         self._words = "starting"
@@ -44,20 +44,24 @@ class RunDisplay:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._progress.stop()
+        if self._live:
+            self._progress.stop()
 
     def status(self, fields: dict[str, Any]) -> None:
         phase = fields["phase"]
         if phase == "round":
             self._round, self._elapsed = fields["round"], fields["elapsed"]
-            self._started = self._started or time.monotonic()
-            if self._round:
-                self._line(f"round {self._round}/{self._rounds}  {self._figures()}")
+            self._ended = time.monotonic()
+            if self._round == 0:
+                self._started = self._ended
+            elif not self._live:
+                self._print(f"round {self._round}/{self._rounds}  {self._figures()}")
         elif phase == "lost":
-            self._line(f"lost {fields['node']} ({fields['error']}); going on with a quorum")
+            self._print(f"lost {fields['node']} ({fields['error']}); going on with a quorum")
         else:
             self._words = _WORDS[phase]
-            self._line(self._words)
+            if not self._live:
+                self._print(self._words)
 
     def evaluation(self, line: dict[str, Any]) -> None:
         if line.get("accuracy") is not None:
@@ -73,12 +77,12 @@ class RunDisplay:
         parts = []
         if self._accuracy is not None:
             parts.append(f"accuracy {self._accuracy:.1%}")
-        if self._round and self._started is not None:
-            each = (time.monotonic() - self._started) / self._round
+        if self._round:
+            each = (self._ended - self._started) / self._round
+            left = each * (self._rounds - self._round) - (time.monotonic() - self._ended)
             parts.append(f"elapsed {duration(self._elapsed)}")
-            parts.append(f"about {duration(each * (self._rounds - self._round))} left")
+            parts.append(f"about {duration(max(0.0, left))} left")
         return "  ".join(parts)
 
-    def _line(self, text: str) -> None:
-        if not self._live:
-            self._console.print(text, highlight=False)
+    def _print(self, text: str) -> None:
+        self._console.print(text, highlight=False, markup=False, soft_wrap=True)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 
 from cli.display import RunDisplay
 from cli.preparation import prepare
@@ -61,15 +62,14 @@ def run(
             target_accuracy=scenario.task.target_accuracy,
             host_seconds=time.monotonic() - began,
             lost=runner.lost,
-            fidelity={},
             failure=failure,
         ),
     )
     console.print(result_table(summary))
-    console.print(f"records: {prepared.run_dir}")
+    console.print(f"records: {escape(str(prepared.run_dir))}", soft_wrap=True)
     if failure == "interrupted":
         raise KeyboardInterrupt
     if failure:
-        console.print(f"[bold red]the run failed:[/bold red] {failure}")
+        console.print(f"[bold red]the run failed:[/bold red] {escape(failure)}", soft_wrap=True)
         return 1
     return 0

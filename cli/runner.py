@@ -67,14 +67,16 @@ class Runner:
             raise RunFailed(str(error)) from None
         finally:
             # A second Ctrl-C must not leave half of it behind.
-            before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+            ends = (signal.SIGINT, signal.SIGTERM)
+            before = [signal.signal(number, signal.SIG_IGN) for number in ends]
             for process in (inside, evaluator):
                 if process is not None:
                     process.kill()
                     process.wait()
             pool.stop()
             spool.remove()
-            signal.signal(signal.SIGINT, before)
+            for number, handler in zip(ends, before, strict=True):
+                signal.signal(number, handler)
 
     def _start_evaluator(self, spool: Path) -> "subprocess.Popen[bytes]":
         command = [sys.executable, "-m", "learning.evaluator"]

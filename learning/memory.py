@@ -1,4 +1,4 @@
-"""Keeps freed memory in the process, because training frees and takes the same blocks every step."""
+"""Keeps freed memory in the process: training frees and takes the same blocks at every step."""
 
 import ctypes
 

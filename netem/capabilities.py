@@ -2,13 +2,18 @@
 
 import json
 import os
+import signal
 import socket
+import traceback
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from netem import netlink, requests, syscalls
 from scenarios.plan import Shape
+
+_MAC = "02:4d:00:00:00:01"
+_PATIENCE_SECONDS = 10.0
 
 
 @dataclass(frozen=True)
@@ -30,11 +35,18 @@ def probe() -> Capabilities:
     if child == 0:
         try:
             theirs.sendall(json.dumps(asdict(_try_all())).encode())
+        except BaseException:
+            traceback.print_exc()
         finally:
             os._exit(0)
     theirs.close()
     with ours:
-        answer = ours.recv(1 << 16)
+        ours.settimeout(_PATIENCE_SECONDS)
+        try:
+            answer = ours.recv(1 << 16)
+        except TimeoutError:
+            answer = b""
+            os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
     return Capabilities(**json.loads(answer)) if answer else Capabilities()
 
@@ -59,9 +71,6 @@ def _try_all() -> Capabilities:
         netem=veth and _works(route, lambda: requests.shape(11, with_delay, 0)),
         openvswitch=loaded,
     )
-
-
-_MAC = "02:4d:00:00:00:01"
 
 
 def _works(route: socket.socket, batch: Callable[[], bytes]) -> bool:

@@ -60,7 +60,7 @@ def prepare_root(writable: list[str]) -> None:
 
 
 def load_modules() -> None:
-    """Load what the stock kernel has as modules; a kernel with everything built in has no folder."""
+    """Load what the stock kernel has as modules; one with everything built in has no folder."""
     folder = MODULES_ROOT / os.uname().release
     if not (folder / "modules.dep").exists():
         return

@@ -78,7 +78,7 @@ class ForkedHost(NetlinkNode, Host):
             _live(self.name, theirs, self.life)
         theirs.close()
         self.control = ours
-        data, descriptors, *_ = socket.recv_fds(ours, 1, 1)
+        _, descriptors, *_ = socket.recv_fds(ours, 1, 1)
         if not descriptors:
             raise RuntimeError(f"{self.name}: its process ended before it had a network namespace")
         self.netlink = socket.socket(fileno=descriptors[0])

@@ -24,17 +24,19 @@ def open_socket() -> socket.socket:
 
 
 def send(through: socket.socket, batch: bytes, what: str) -> None:
-    """Send a batch and wait for every answer; OSError with `what` at the first refusal."""
+    """Send a batch and wait for every answer; OSError with `what` and the first refusal."""
     for start, end in _chunks(batch):
         through.send(batch[start:end])
         waiting = sum(1 for _ in _messages(batch[start:end]))
-        while waiting:
+        # All of them: an answer left in the socket would be taken for one to the next batch.
+        codes: list[int] = []
+        while len(codes) < waiting:
             for kind, payload in _messages(through.recv(_RECEIVE_BYTES)):
                 if kind == _NLMSG_ERROR:
-                    waiting -= 1
-                    code = -struct.unpack_from("=i", payload)[0]
-                    if code:
-                        raise OSError(code, f"{what}: {os.strerror(code)}")
+                    codes.append(-struct.unpack_from("=i", payload)[0])
+        refused = next((code for code in codes if code), 0)
+        if refused:
+            raise OSError(refused, f"{what}: {os.strerror(refused)}")
 
 
 def dump(through: socket.socket, request: bytes) -> Iterator[tuple[int, bytes]]:

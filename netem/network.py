@@ -1,5 +1,6 @@
 """The emulated network of a plan: Mininet, built from our parts."""
 
+import resource
 from typing import Any
 
 from mininet.net import Mininet
@@ -26,8 +27,9 @@ class Network:
     def __init__(self, plan: Plan, life: Life) -> None:
         self.plan = plan
         Mininet.inited = True  # its own initialisation only raises limits, by running commands
+        _make_room_for_descriptors(len(plan.nodes))
         self.root = RootNamespace()
-        ForkedHost.life = staticmethod(life)  # type: ignore[assignment]
+        ForkedHost.life = staticmethod(life)
         topo = topologies.build(plan.topology, plan.topology_numbers)
         self._specs = {link.name: link for link in plan.links}
         self._macs = _macs(plan)
@@ -81,6 +83,15 @@ class Network:
             attachment = self.links.get(f"{parent}-{spec.switch}")
             if attachment is not None:
                 self.links[spec.name].introduce(attachment)
+
+
+def _make_room_for_descriptors(hosts: int) -> None:
+    """Two for each host: its control line and its netlink socket; as many for a server's peers."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = 2 * hosts + 256
+    if soft < needed:
+        enough = hard == resource.RLIM_INFINITY or hard >= needed
+        resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard if enough else needed))
 
 
 def _macs(plan: Plan) -> dict[str, str]:

@@ -1,10 +1,13 @@
 """The run's transient directory on /dev/shm, and the sweeping of those whose runner is dead."""
 
+import contextlib
 import fcntl
 import os
+import re
 import shutil
 import signal
 from pathlib import Path
+from typing import IO
 
 import psutil
 
@@ -12,30 +15,29 @@ from scenarios.errors import BadInput
 
 _SHARED_MEMORY = Path("/dev/shm")
 _PREFIX = "metronome"
+_LONGEST_NAME = 60  # the guest puts sockets below, whose paths end at 108 characters
 
 
 class RunSpool:
     """A directory named after its run; its lock lives as long as the runner does."""
 
     def __init__(self, run: str) -> None:
-        name = f"{_PREFIX}-{os.getuid()}-{run.replace(' ', '_')}-{os.getpid()}"
-        self.path = _SHARED_MEMORY / name
+        readable = re.sub(r"[^A-Za-z0-9._-]", "_", run)[:_LONGEST_NAME]
+        self.path = _SHARED_MEMORY / f"{_PREFIX}-{os.getuid()}-{readable}-{os.getpid()}"
         try:
-            self.path.mkdir(mode=0o700)
-            self._lock = open(self.path / "lock", "w")
+            self._lock = _make_locked(self.path)
+            for folder in ("jobs", "results", "evaluate"):
+                (self.path / folder).mkdir()
         except OSError as error:
             raise BadInput(
                 f"{_SHARED_MEMORY}: cannot be written to ({error.strerror}); "
                 "free some room there or ask for permission"
             ) from None
-        fcntl.flock(self._lock, fcntl.LOCK_EX)
-        for folder in ("jobs", "results", "evaluate"):
-            (self.path / folder).mkdir()
 
     def remember_session(self, leader: int) -> None:
         """Note a session that must end with this run, should the runner not live to end it."""
         with (self.path / "sessions").open("a") as file:
-            file.write(f"{leader} {psutil.Process(leader).create_time()}\n")
+            file.write(f"{leader} {_started(leader)}\n")
 
     def remove(self) -> None:
         """End remembered sessions and delete the directory."""
@@ -49,29 +51,56 @@ def sweep() -> list[str]:
     swept = []
     for path in _SHARED_MEMORY.glob(f"{_PREFIX}-{os.getuid()}-*"):
         try:
-            with open(path / "lock", "r+") as lock:
+            if path.lstat().st_uid != os.getuid():
+                continue  # anybody may write to /dev/shm: not what we left behind
+            with open(path / "lock", "a") as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 _end_sessions(path)
                 shutil.rmtree(path, ignore_errors=True)
                 swept.append(path.name)
         except OSError:
-            continue  # its runner is alive, or it is just being made
+            continue  # its runner is alive, or another sweep was quicker
     return swept
 
 
+def _make_locked(path: Path) -> IO[str]:
+    """Make the directory and hold its lock, also when a sweep takes it for an old one meanwhile."""
+    while True:
+        path.mkdir(mode=0o700)
+        try:
+            lock = open(path / "lock", "a")  # noqa: SIM115 (held until the run ends)
+        except FileNotFoundError:
+            continue
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if (path / "lock").exists():
+            return lock
+        lock.close()
+
+
 def _end_sessions(path: Path) -> None:
-    """Kill every process of the remembered sessions, by id; a reused id is left alone."""
+    """Kill every process of the remembered sessions, by id; one whose id was reused is left alone.
+
+    The kernel gives a leader's id to nobody else while its session has a member: so a leader that
+    is alive but started at another time leads another session, and one that is gone has left the
+    members we look for.
+    """
     sessions = path / "sessions"
     if not sessions.exists():
         return
-    leaders = dict(line.split() for line in sessions.read_text().splitlines())
+    lines = [line.split(" ") for line in sessions.read_text().splitlines()]
+    ours = {int(leader) for leader, began in lines if _started(int(leader)) in ("", began)}
     members = []
     for process in psutil.process_iter():
-        try:
-            began = leaders.get(str(os.getsid(process.pid)))
-            if began is not None and process.create_time() >= float(began) - 1:
+        with contextlib.suppress(psutil.Error, ProcessLookupError, PermissionError):
+            if os.getsid(process.pid) in ours:
                 process.send_signal(signal.SIGKILL)
                 members.append(process)
-        except (psutil.Error, ProcessLookupError, PermissionError):
-            continue
     psutil.wait_procs(members, timeout=5)
+
+
+def _started(pid: int) -> str:
+    """When a process started, in clock ticks since the machine did; empty when it is gone."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+    except (FileNotFoundError, ProcessLookupError):
+        return ""

@@ -6,7 +6,6 @@ import os
 _libc = ctypes.CDLL(None, use_errno=True)
 
 CLONE_NEWNET = 0x40000000
-MS_RDONLY = 1
 _PR_SET_PDEATHSIG = 1
 _PR_SET_NAME = 15
 _PR_SET_TIMERSLACK = 29

@@ -1,5 +1,7 @@
 """The cloud: starts every global iteration and hands its models to the evaluator, off the clock."""
 
+from functools import partial
+
 from nodes.inside import Inside
 from nodes.phases import now
 from nodes.rounds import RoundServer
@@ -19,8 +21,8 @@ def run(inside: Inside) -> None:
     ended = now()
     inside.control.say("round", round=0, start=ended, end=ended)
     for number in range(1, inside.plan.rounds + 1):
-        start, model = ended, method.model
-        server.run(number, number, meanwhile=lambda: _hand_over(inside, number - 1, model))
+        start = ended
+        server.run(number, number, partial(_hand_over, inside, number - 1, method.model))
         ended = now()
         inside.control.say("round", round=number, start=start, end=ended)
     _hand_over(inside, inside.plan.rounds, method.model)

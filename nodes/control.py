@@ -11,6 +11,7 @@ class Control:
     def __init__(self, line: socket.socket) -> None:
         self._line = line
         self._buffer = b""
+        self._pending: list[dict[str, Any]] = []
 
     def fileno(self) -> int:
         return self._line.fileno()
@@ -19,12 +20,17 @@ class Control:
         """Send one report; blocks only while the other side is far behind."""
         self._line.sendall(json.dumps({"is": what, **data}).encode() + b"\n")
 
-    def wait_for(self, what: str) -> dict[str, Any]:
-        """Wait for that word. The launcher bounds this wait: it ends every node it gives up on."""
+    def wait_for(self, *words: str) -> dict[str, Any]:
+        """The next report with one of these words; those before it are dropped.
+
+        The launcher bounds a node's wait, by ending every node it gives up on.
+        """
         while True:
-            for message in self.read():
-                if message["is"] == what:
+            while self._pending:
+                message = self._pending.pop(0)
+                if message["is"] in words:
                     return message
+            self._pending = self.read()
 
     def read(self) -> list[dict[str, Any]]:
         """The complete reports of one read; ConnectionError when the other side is gone."""

@@ -3,11 +3,12 @@
 import importlib
 import sys
 import traceback
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from learning.seam import Trainer
+from netem import probe
 from nodes.compute import make_trainer
 from nodes.control import Control
 from nodes.phases import Recorder
@@ -41,7 +42,8 @@ class Inside:
 
 def live(spec: NodeSpec, plan: Plan, run_dir: Path, spool: Path, control: Control) -> None:
     """A node's life: wait for the word to start, play the role, report how it ended."""
-    control.wait_for("start")
+    while (order := control.wait_for("start", "listen", "measure")).pop("is") != "start":
+        _probe(control, **order)
     inside = Inside(spec, plan, run_dir, spool, control, Recorder(control))
     try:
         importlib.import_module(f"nodes.{spec.role}").run(inside)
@@ -51,3 +53,13 @@ def live(spec: NodeSpec, plan: Plan, run_dir: Path, spool: Path, control: Contro
         control.say("failed", error=f"{type(error).__name__}: {error}")
         raise SystemExit(1) from None
     control.say("done")
+
+
+def _probe(control: Control, address: str, upload: int = 0, download: int = 0) -> None:
+    """One end of a link's measurement, before training: the parent's without bytes to send."""
+    if upload:
+        control.say("measured", **asdict(probe.measure(address, upload, download)))
+    else:
+        listener = probe.listen(address)
+        control.say("listening")
+        probe.serve(listener)

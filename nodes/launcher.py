@@ -19,8 +19,10 @@ import msgpack  # noqa: F401
 import numpy  # noqa: F401
 import zmq  # noqa: F401
 
-from nodes import client, cloud, edge  # noqa: F401
+from learning import pool  # noqa: F401
+from netem import probe
 from netem.interactive import INTERACTIVE
+from nodes import client, cloud, edge  # noqa: F401
 from nodes.control import Control
 from nodes.inside import live
 from nodes.records import Records
@@ -72,9 +74,12 @@ class Launch:
         if (self.spool / INTERACTIVE).exists():
             self._command_line()
         up = time.monotonic()
-        self.records.status(phase="joining", seconds=up - began)
+        self.records.status(phase="probing", seconds=up - began)
+        self.records.probes(self._probe_links())
+        probed = time.monotonic()
+        self.records.status(phase="joining", seconds=probed - up)
         self._start_nodes()
-        self.records.status(phase="training", seconds=time.monotonic() - up)
+        self.records.status(phase="training", seconds=time.monotonic() - probed)
         self.records.links(0, self.network.counters())
         self._controls["cloud"].say("go")
         self._follow("done", {node.name for node in self.plan.nodes}, deadline=None)
@@ -103,6 +108,35 @@ class Launch:
 
     def _live(self, name: str, line: socket.socket) -> None:
         live(self.plan.node(name), self.plan, self.run_dir, self.spool, Control(line))
+
+    def _probe_links(self) -> list[dict[str, Any]]:
+        """Measure one link of every kind that is used, between the hosts that will use it."""
+        found = []
+        kinds = {(link.tier, link.up, link.down): link for link in reversed(self.plan.links)}
+        for link in kinds.values():
+            parent = self.plan.node(link.host).parent
+            if link.up is None or link.down is None or parent is None:
+                continue
+            address = self.plan.node(parent).addresses[link.switch]
+            self._controls[parent].say("listen", address=address)
+            self._answer(parent, "listening")
+            trip = probe.expected_round_trip(link.up, link.down)
+            upload, download = (probe.probe_bytes(way, trip) for way in (link.up, link.down))
+            self._controls[link.host].say(
+                "measure", address=address, upload=upload, download=download
+            )
+            answer = self._answer(link.host, "measured")
+            found.append(probe.figures(link, probe.Measured(**answer)))
+        return found
+
+    def _answer(self, name: str, word: str) -> dict[str, Any]:
+        """That node's answer to an order, before any node has started."""
+        try:
+            answer = self._controls[name].wait_for(word)
+        except ConnectionError:
+            raise NodeFailed(f"{name}: ended while its link was measured; see the log") from None
+        answer.pop("is")
+        return answer
 
     def _start_nodes(self) -> None:
         deadline = time.monotonic() + 2 * self.plan.limits["join"]

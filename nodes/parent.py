@@ -1,7 +1,7 @@
 """A node's dealings with its parent: join, receive models, send updates."""
 
 from nodes.phases import Recorder, now
-from nodes.transport import ClientEndpoint
+from nodes.transport import PORT, ClientEndpoint
 from protocols.base import Package
 from protocols.wire import Expected, Message, Refused
 from scenarios.plan import NodeSpec, Plan
@@ -18,11 +18,16 @@ class ParentLost(Exception):
 class Parent:
     """The link upwards of a client or an edge."""
 
-    def __init__(self, spec: NodeSpec, plan: Plan, recorder: Recorder) -> None:
+    def __init__(self, spec: NodeSpec, plan: Plan, recorder: Recorder, port: int = PORT) -> None:
         assert spec.parent is not None and spec.parent_address is not None
         self._spec, self._plan, self._recorder = spec, plan, recorder
         self._endpoint = ClientEndpoint(
-            spec.name, spec.parent, spec.parent_address, plan.limits["message"], self._on_refusal
+            spec.name,
+            spec.parent,
+            spec.parent_address,
+            plan.limits["message"],
+            self._on_refusal,
+            port,
         )
         self._expected = Expected(
             kinds=frozenset({"model", "stop", "refused"}), max_bytes=plan.limits["message"]
@@ -67,7 +72,7 @@ class Parent:
         self._endpoint.close()
 
     def _on_being_refused(self, reason: str) -> None:
-        """Going on without an update that came too late is the parent's right; all else is a bug."""
+        """An update that came too late is only noted: the parent went on without it."""
         if reason != "round":
             raise UpdateRefused(f"{self._spec.parent} refused an update of this node: {reason}")
         self._recorder.note(self._spec.name, "late", 0, peer=self._spec.parent)

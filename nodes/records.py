@@ -34,6 +34,10 @@ class Records:
         """Tell the runner outside how far things are."""
         _append(self._status, json.dumps(fields) + "\n")
 
+    def probes(self, figures: list[dict[str, Any]]) -> None:
+        """What the links did when they were measured, before training."""
+        (self._events.parent / "probes.json").write_text(json.dumps(figures, indent=1))
+
     def start_at(self, moment: float) -> None:
         """Time zero: the cloud starts its first round."""
         self._zero = moment

@@ -27,8 +27,9 @@ class RoundServer:
         self._method, self._recorder = method, recorder
         self.endpoint = ServerEndpoint(spec.name, plan.limits["message"], self._on_refusal, port)
         self._round = 0
+        share = plan.limits["quorum"] if plan.limits["late"] == "quorum" else 1.0
         # Less a trifle: 0.07 of 100 is 7.000000000000001 in floating point.
-        self._quorum = max(1, ceil(plan.limits["quorum"] * len(spec.children) - 1e-9))
+        self._wanted = max(1, ceil(share * len(spec.children) - 1e-9))
 
     def admit(self) -> None:
         """Wait for the children to join."""
@@ -43,7 +44,7 @@ class RoundServer:
         self._round = round
         start = now()
         reached = {child for child in self._spec.children if self._send(child, number)}
-        if len(reached) < self._quorum:
+        if len(reached) < self._wanted:
             raise RoundFailed(f"round {round}: only {self._count(len(reached))} can be reached")
         meanwhile()
         arrivals = self._collect(reached, number, start + self._plan.limits["round"])
@@ -122,7 +123,7 @@ class RoundServer:
         """At the deadline: go on with a quorum, wait once more, or give up: the scenario says."""
         late, few = self._plan.limits["late"], ", ".join(sorted(missing)[:5])
         self._recorder.note(self._spec.name, "deadline", self._round, missing=sorted(missing))
-        if late == "quorum" and arrived >= self._quorum:
+        if late == "quorum" and arrived >= self._wanted:
             return True
         if late == "wait":
             return False
@@ -132,7 +133,7 @@ class RoundServer:
         )
 
     def _count(self, number: int) -> str:
-        return f"{number} of {len(self._spec.children)}, {self._quorum} wanted"
+        return f"{number} of {len(self._spec.children)}, {self._wanted} wanted"
 
     def _on_refusal(self, sender: str, refusal: Refused) -> None:
         self._recorder.note(

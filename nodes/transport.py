@@ -56,13 +56,17 @@ class Endpoint:
         Waits on the socket's descriptor: zmq_poll measures its timeout with the processor's cycle
         counter, which the guest's clock does not follow.
         """
-        while not self._socket.getsockopt(zmq.EVENTS) & zmq.POLLIN:  # type: ignore[operator]
+        while not self._has_message():
             left = deadline - now()
             if left <= 0:
                 return None
             self._readable.poll(min(ceil(left * 1000), _LONGEST_POLL_MS))
         frames: list[Any] = self._socket.recv_multipart(copy=False)
         return frames
+
+    def _has_message(self) -> bool:
+        events: Any = self._socket.getsockopt(zmq.EVENTS)
+        return bool(events & zmq.POLLIN)
 
     def _decoded(self, frames: list[zmq.Frame], expected: Expected, sender: str) -> Message:
         """The message, signed by whoever is at the other end of the line; or Refused."""

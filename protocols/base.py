@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from learning.seam import Result
-
 from protocols.wire import Refused
 
 Tensors = dict[str, np.ndarray]

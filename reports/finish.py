@@ -4,6 +4,7 @@ from pathlib import Path
 
 from reports import words
 from reports.events import read_events, write_events
+from reports.fidelity import read_probes
 from reports.figure import draw_accuracy
 from reports.rounds import round_rows, write_rounds
 from reports.summary import RunFacts, Summary, summarise
@@ -20,7 +21,9 @@ def finish(run_dir: Path, facts: RunFacts) -> Summary:
     write_events(run_dir / "events.jsonl", events)
     rows = round_rows(events, run_dir / "evaluations.jsonl")
     write_rounds(run_dir / "rounds.csv", rows)
-    summary = summarise(facts, rows, events, read_traffic(run_dir / "links.csv", events, plan))
+    traffic = read_traffic(run_dir / "links.csv", events, plan)
+    probes = read_probes(run_dir / "probes.json")
+    summary = summarise(facts, rows, events, traffic, probes)
     summary.write(run_dir / "summary.json")
     draw_accuracy(run_dir / "accuracy.png", summary, rows, words.links(plan) if plan else "")
     return summary

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from reports.events import Event
+from reports.fidelity import judge
 from reports.overruns import Overruns, overruns
 from reports.replace import replace_text
 from reports.rounds import RoundRow
@@ -26,7 +27,6 @@ class RunFacts:
     target_accuracy: float | None
     host_seconds: float
     lost: list[str]
-    fidelity: dict[str, Any]  # with `verdict`, and `reason` where the verdict needs a sentence
     failure: str | None
 
 
@@ -63,9 +63,15 @@ class Summary:
 
 
 def summarise(
-    facts: RunFacts, rows: list[RoundRow], events: list[Event], traffic: Traffic
+    facts: RunFacts,
+    rows: list[RoundRow],
+    events: list[Event],
+    traffic: Traffic,
+    probes: list[dict[str, Any]],
 ) -> Summary:
     """Put together what was read back."""
+    late = overruns(events)
+    drops = traffic.drops if traffic.last_round > 0 else None
     evaluated = [row.accuracy for row in rows if row.accuracy is not None]
     reached = first_at(rows, facts.target_accuracy)
     counted = traffic.last_round > 0
@@ -89,11 +95,11 @@ def summarise(
         payload_bytes=traffic.payload.total() if counted else None,
         wire_overhead=traffic.overhead,
         wire_overhead_by_tier=traffic.overhead_by_tier(),
-        drops=traffic.drops if counted else None,
+        drops=drops,
         refused=dict(sorted(refused.items())),
-        overruns=overruns(events),
+        overruns=late,
         lost=sorted(facts.lost),
-        fidelity=facts.fidelity,
+        fidelity=judge(probes, late.share, drops),
         host_seconds=facts.host_seconds,
         failure=facts.failure,
     )

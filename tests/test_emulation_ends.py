@@ -98,8 +98,8 @@ def test_a_node_that_dies_ends_the_run_with_its_name(tmp_path: Path) -> None:
 
 def test_with_a_quorum_the_run_goes_on_without_a_client_that_died(tmp_path: Path) -> None:
     quorum = ("--set", "limits.late=quorum", "--set", "limits.quorum=0.5")
-    bounds = ("--set", "limits.round=3s", "--set", "protocol.rounds=6")
-    slow = ("--set", "links.client-cloud.rate=2mbit")
+    bounds = ("--set", "limits.round=8s", "--set", "protocol.rounds=6")
+    slow = ("--set", "links.client-cloud.rate=5mbit")
     process = start(tmp_path, STAR, "--backend", "native", *quorum, *bounds, *slow)
     wait_until(lambda: rounds_recorded(tmp_path))
 

@@ -5,6 +5,7 @@ import os
 import pty
 import subprocess
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -40,7 +41,7 @@ def test_a_tree_in_the_guest_trains_and_leaves_every_record_and_nothing_else(
     for phase in ("download", "compute", "upload", "wait", "aggregate"):
         assert outcome.events(phase), phase
     rows = list(csv.DictReader((outcome.directory / "rounds.csv").open()))
-    for earlier, later in zip(rows, rows[1:], strict=False):
+    for earlier, later in pairwise(rows):
         length = float(later["elapsed_seconds"]) - float(earlier["elapsed_seconds"])
         parts = ("download", "compute", "upload", "wait", "aggregate")
         assert sum(float(later[part]) for part in parts) == pytest.approx(length, abs=1e-4)

@@ -13,8 +13,6 @@ from netem.capabilities import Capabilities
 from scenarios.errors import BadInput
 from scenarios.plan import LinkSpec
 
-INSIDE = "nodes.launcher"  # the module that both backends run, inside
-
 
 class Backend(Protocol):
     """Starts the inside, with the directories it may write to."""
@@ -26,13 +24,6 @@ class Backend(Protocol):
     ) -> "subprocess.Popen[bytes]":
         """Start the inside as a process group of its own (in the foreground if interactive)."""
         ...
-
-
-def needs_netem(links: Iterable[LinkSpec]) -> bool:
-    """Whether any of these links asks for latency, jitter or loss."""
-    return any(
-        shape and shaping.needs_netem(shape) for link in links for shape in (link.up, link.down)
-    )
 
 
 def choose(
@@ -61,12 +52,12 @@ def choose(
 def native_lacks(links: list[LinkSpec], can: Capabilities) -> str:
     """What this kernel or user lacks for these links, in words; empty when nothing."""
     if os.geteuid() != 0:
-        return "it needs root"
+        return "native runs need root"
     missing = [name for name in ("namespaces", "veth", "bridge") if not getattr(can, name)]
-    shaped = any(link.up or link.down for link in links)
-    if shaped and not can.htb:
-        missing.append("HTB")
-    if needs_netem(links) and not can.netem:
+    shapes = [shape for link in links for shape in (link.up, link.down) if shape]
+    if any(shape.rate for shape in shapes) and not can.htb:
+        missing.append("HTB (links with a rate need it)")
+    if any(map(shaping.needs_netem, shapes)) and not can.netem:
         missing.append("netem (links with latency, jitter or loss need it)")
     return f"this kernel lacks {', '.join(missing)}" if missing else ""
 

@@ -4,19 +4,16 @@ The guest sees the host's files read-only under an overlay; only the run directo
 are writable (guest_init). Its memory is a file in /dev/shm, allocated as it is used.
 """
 
-import os
 import shlex
 import shutil
-import signal
 import subprocess
 import sys
 from pathlib import Path
 
-from netem import syscalls
+from netem.backends import process
 from scenarios.errors import BadInput
 from scenarios.plan import Plan
 
-ROOT = Path(__file__).resolve().parents[2]
 STOCK_KERNEL = "linux.uml"
 SHARED_MEMORY = Path("/dev/shm")
 _BASE_BYTES = 400 << 20
@@ -86,16 +83,7 @@ class Guest:
         ]
         if self._clock == "virtual":
             command.append("time-travel=inf-cpu")
-        output = None if interactive else log.open("wb")
-        return subprocess.Popen(
-            command,
-            stdin=None if interactive else subprocess.DEVNULL,
-            stdout=output,
-            stderr=output,
-            start_new_session=not interactive,
-            env=os.environ | {"TMPDIR": str(SHARED_MEMORY)},
-            preexec_fn=lambda: syscalls.die_with_parent(signal.SIGKILL),
-        )
+        return process.start(command, log, interactive, {"TMPDIR": str(SHARED_MEMORY)})
 
 
 def _write_init(run_dir: Path, spool: Path) -> Path:
@@ -104,14 +92,14 @@ def _write_init(run_dir: Path, spool: Path) -> Path:
         sys.executable,
         "-m",
         "netem.guest_init",
-        "nodes.launcher",
+        process.LAUNCHER,
         str(run_dir),
         str(spool),
     ]
     init = spool / "init"
     init.write_text(
         "#!/bin/sh\n"
-        f"cd {shlex.quote(str(ROOT))}\n"
+        f"cd {shlex.quote(str(process.ROOT))}\n"
         "export PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root OPENBLAS_NUM_THREADS=1\n"
         "export PYTHONDONTWRITEBYTECODE=1 PYTHONHASHSEED=0\n"
         # Memory given back to the guest's kernel must be faulted in again, which is dear there.

@@ -4,15 +4,12 @@ Switches, links and processes live in a network and a process namespace that end
 process, however that ends.
 """
 
-import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
 
-from netem import syscalls
+from netem.backends import process
 
-ROOT = Path(__file__).resolve().parents[2]
 _UNSHARE = ["unshare", "--net", "--pid", "--mount", "--fork", "--kill-child", "--mount-proc"]
 
 
@@ -24,15 +21,5 @@ class Native:
     def start(
         self, run_dir: Path, spool: Path, log: Path, interactive: bool
     ) -> "subprocess.Popen[bytes]":
-        command = [*_UNSHARE, sys.executable, "-m", "nodes.launcher", str(run_dir), str(spool)]
-        output = None if interactive else log.open("wb")
-        return subprocess.Popen(
-            command,
-            cwd=ROOT,
-            stdin=None if interactive else subprocess.DEVNULL,
-            stdout=output,
-            stderr=output,
-            start_new_session=not interactive,
-            env=os.environ | {"OPENBLAS_NUM_THREADS": "1"},
-            preexec_fn=lambda: syscalls.die_with_parent(signal.SIGKILL),
-        )
+        command = [*_UNSHARE, sys.executable, "-m", process.LAUNCHER, str(run_dir), str(spool)]
+        return process.start(command, log, interactive, {"OPENBLAS_NUM_THREADS": "1"})

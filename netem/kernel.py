@@ -1,0 +1,160 @@
+"""The time-travel kernel of the virtual clock: built on first use, then kept per user."""
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TextIO
+
+from netem import kernel_build
+from netem.kernel_build import Report
+from scenarios.errors import BadInput
+
+WAIT_SECONDS = 3600.0
+LOG_LINES_SHOWN = 12
+
+
+def cached() -> Path | None:
+    """The kernel, if it has been built; costs a few stat calls."""
+    path = kernels() / key() / "linux"
+    if path.exists():
+        return path
+    if kernel_build.SOURCE.exists():
+        return None
+    # The source has been removed since: any kernel of this configuration will do.
+    found = sorted(kernels().glob(f"{configuration_key()}-*/linux"))
+    return found[-1] if found else None
+
+
+def ensure(report: Report) -> Path:
+    """The kernel's path; builds it when nobody has, waits when somebody else is building it."""
+    if path := cached():
+        return path
+    root = kernels()
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        lock = (root / f"{key()}.lock").open("a+")
+    except OSError as error:
+        raise BadInput(
+            f"{root}: the kernel of the virtual clock cannot be kept here ({error.strerror}); "
+            "set XDG_CACHE_HOME to a directory you can write"
+        ) from error
+    with lock:
+        wait_for_turn(lock, report)
+        return cached() or build(root, lock, report)
+
+
+def describe() -> str:
+    """One line for `metronome kernel` and `metronome doctor`."""
+    if path := cached():
+        return f"built, {path} ({path.stat().st_size / 1e6:.1f} MB)"
+    if missing := kernel_build.missing_packages():
+        return f"not built, and cannot be: needs {' '.join(missing)} (sudo apt-get install -y)"
+    return "not built yet; `./metronome kernel` builds it in some four minutes on two cores"
+
+
+def kernels() -> Path:
+    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(cache).absolute() / "metronome" / "kernels"
+
+
+def key() -> str:
+    """Names a kernel by all that goes into it; the source by its date and size, which is cheap."""
+    try:
+        source = kernel_build.SOURCE.stat()
+    except OSError:
+        return f"{configuration_key()}-none"
+    return f"{configuration_key()}-{int(source.st_mtime):x}{source.st_size:x}"
+
+
+def configuration_key() -> str:
+    parts = (kernel_build.CONFIG, kernel_build.PATCH)
+    return hashlib.sha256(b"\0".join(path.read_bytes() for path in parts)).hexdigest()[:16]
+
+
+def wait_for_turn(lock: TextIO, report: Report) -> None:
+    """Takes the lock; meanwhile passes on what the builder who has it writes into its file."""
+    deadline = time.monotonic() + WAIT_SECONDS
+    told = None
+    while not taken(lock):
+        lock.seek(0)
+        if told is None:
+            report("kernel: another process is building it; waiting")
+            told = ""
+        elif (news := lock.read().strip()) and news != told:
+            report(f"{news} (by another process)")
+            told = news
+        if time.monotonic() > deadline:
+            raise BadInput(
+                f"{lock.name}: another process has been building the kernel for "
+                f"{WAIT_SECONDS / 60:.0f} minutes; end that process and try again"
+            )
+        time.sleep(0.2)
+
+
+def taken(lock: TextIO) -> bool:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def build(root: Path, lock: TextIO, report: Report) -> Path:
+    """Builds aside and renames, so that a kernel is there whole or not at all; holds the lock."""
+
+    def tell(line: str) -> None:
+        lock.seek(0)
+        lock.truncate()
+        lock.write(line)
+        lock.flush()
+        report(line)
+
+    sweep(root)
+    log = root / f"{key()}.log"
+    log.unlink(missing_ok=True)
+    with scratch(root) as place:
+        started = time.monotonic()
+        try:
+            kernel = kernel_build.build(place, log, tell)
+        except RuntimeError as error:
+            raise BadInput(f"{error}; the whole log is {log}\n{last_lines(log)}") from error
+        finished = place / "finished"
+        finished.mkdir()
+        kernel.rename(finished / "linux")
+        target = root / key()
+        shutil.rmtree(target, ignore_errors=True)
+        finished.rename(target)
+    log.unlink(missing_ok=True)
+    tell(f"kernel: built in {time.monotonic() - started:.0f} s")
+    return target / "linux"
+
+
+@contextlib.contextmanager
+def scratch(root: Path) -> Iterator[Path]:
+    """An empty directory that is gone afterwards."""
+    place = Path(tempfile.mkdtemp(dir=root, prefix=f"{key()}.", suffix=".building"))
+    try:
+        yield place
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+
+
+def sweep(root: Path) -> None:
+    """Removes what builders left who died: this kernel's lock is held, others' can be had."""
+    for place in root.glob("*.building"):
+        owner = place.name.partition(".")[0]
+        with (root / f"{owner}.lock").open("a+") as lock:
+            if owner == key() or taken(lock):
+                shutil.rmtree(place, ignore_errors=True)
+
+
+def last_lines(log: Path) -> str:
+    if not log.exists():
+        return ""
+    return "\n".join(log.read_text(errors="replace").splitlines()[-LOG_LINES_SHOWN:])

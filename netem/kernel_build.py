@@ -1,0 +1,204 @@
+"""One build of the time-travel kernel: unpack Debian's source, patch, configure, compile."""
+
+import contextlib
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from scenarios.errors import BadInput
+
+Report = Callable[[str], None]
+
+SOURCE = Path("/usr/src/linux-source-6.1.tar.xz")
+CONFIG = Path(__file__).with_name("kernel.config")
+PATCH = Path(__file__).with_name("kernel.patch")
+
+# What must be there, and the Debian package that brings it.
+NEEDED_COMMANDS = {
+    "gcc": "gcc",
+    "make": "make",
+    "strip": "binutils",
+    "flex": "flex",
+    "bison": "bison",
+    "bc": "bc",
+    "patch": "patch",
+    "xz": "xz-utils",
+}
+LIBC_HEADER = Path("/usr/include/stdio.h")
+
+# A build takes this much room while it runs (the unpacked source is most of it).
+ROOM_BYTES = 800_000_000
+# Files that make compiles with our configuration; only the percentages depend on it.
+FILES_TO_COMPILE = 666
+# A tool that has closed its output, or was told to end, has this long to do so.
+END_SECONDS = 10.0
+# The tree's top folder, and the parts of it that User Mode Linux never compiles. Kconfig and
+# make files stay, they refer to each other; leaving the rest packed halves the time of unpacking.
+TOP = "linux-source-6.1"
+LEFT_PACKED = (
+    "Documentation/*/*",
+    "LICENSES/*",
+    "arch/[!Kux]*",
+    "arch/xtensa/*",
+    "samples/*.[chS]",
+    "sound/*.[ch]",
+    "tools/perf/*",
+    "tools/testing/*",
+    *(
+        f"drivers/{name}/*.[ch]"
+        for name in (
+            *("clk", "comedi", "crypto", "gpu", "hid", "hwmon", "iio", "infiniband", "input"),
+            *("media", "mfd", "misc", "mtd", "net/can", "net/dsa", "net/ethernet", "net/wireless"),
+            *("phy", "pinctrl", "platform", "power", "regulator", "scsi", "soc", "spi", "staging"),
+            *("thermal", "usb", "video"),
+        )
+    ),
+)
+
+
+def missing_packages() -> list[str]:
+    """The Debian packages that a build needs and this machine lacks."""
+    missing = [package for name, package in NEEDED_COMMANDS.items() if shutil.which(name) is None]
+    if not LIBC_HEADER.exists():
+        missing.append("libc6-dev")
+    if not SOURCE.exists():
+        missing.append("linux-source-6.1")
+    return missing
+
+
+def check_machine(place: Path) -> None:
+    """Refuses, before anything is started, what cannot succeed."""
+    if os.uname().machine != "x86_64":
+        raise BadInput(
+            f"clock virtual: its kernel is built for x86-64, this machine is {os.uname().machine}; "
+            "use --clock wall"
+        )
+    if missing := missing_packages():
+        raise BadInput(
+            f"clock virtual: building its kernel needs {', '.join(missing)}; install with: "
+            f"sudo apt-get install -y {' '.join(missing)}"
+        )
+    if (free := shutil.disk_usage(place).free) < ROOM_BYTES:
+        raise BadInput(
+            f"{place}: building the kernel of the virtual clock takes {ROOM_BYTES // 10**6} MB, "
+            f"{free // 10**6} MB are free; make room, or set XDG_CACHE_HOME to another disk"
+        )
+
+
+def build(place: Path, log: Path, report: Report) -> Path:
+    """Builds below `place`, with everything that tools print in `log`; returns the kernel."""
+    check_machine(place)
+    tree = place / "tree"
+    tree.mkdir()
+    report("kernel: unpacking the source")
+    run(unpack_command(tree), place, log)
+    run(["patch", "-p1", "--forward", "--input", str(PATCH)], tree, log)
+    report("kernel: configuring")
+    run(["make", "ARCH=um", f"KCONFIG_ALLCONFIG={CONFIG}", "allnoconfig"], tree, log)
+    check_configuration(CONFIG.read_text(), (tree / ".config").read_text())
+    compile_tree(tree, log, report)
+    run(["strip", "linux"], tree, log)
+    return tree / "linux"
+
+
+def unpack_command(tree: Path) -> list[str]:
+    """tar, reading with as many cores as xz can use."""
+    return [
+        *("tar", "--extract", f"--file={SOURCE}", f"--use-compress-program=xz -T{cores()}"),
+        *(f"--directory={tree}", "--strip-components=1", "--anchored", "--wildcards"),
+        *(f"--exclude={TOP}/{pattern}" for pattern in LEFT_PACKED),
+    ]
+
+
+def check_configuration(wanted: str, got: str) -> None:
+    """Options drop out silently when something they depend on is missing: name them."""
+    have = dict(re.findall(r"^(CONFIG_\w+)=(.*)$", got, re.MULTILINE))
+    asked = dict(re.findall(r"^(CONFIG_\w+)=(.*)$", wanted, re.MULTILINE))
+    lost = [f"{name}={value}" for name, value in asked.items() if have.get(name, "n") != value]
+    if lost:
+        raise RuntimeError(
+            f"{SOURCE}: these options of {CONFIG.name} did not take effect: {', '.join(lost)}"
+        )
+
+
+def compile_tree(tree: Path, log: Path, report: Report) -> None:
+    """make on every core, with a line of progress for every twentieth of the files."""
+    started = time.monotonic()
+    compiled = told = 0
+
+    def count(line: str) -> None:
+        nonlocal compiled, told
+        if not line.startswith("  CC "):
+            return
+        compiled += 1
+        share = min(compiled / FILES_TO_COMPILE, 0.99)
+        if int(share * 20) > told:
+            told = int(share * 20)
+            left = (time.monotonic() - started) * (1 - share) / share
+            report(f"kernel: compiling, {share:.0%} ({compiled} files), about {left:.0f} s left")
+
+    run(["make", "ARCH=um", f"-j{cores()}", "KCFLAGS=-w", "linux"], tree, log, count)
+
+
+def cores() -> int:
+    return len(os.sched_getaffinity(0))
+
+
+def run(
+    command: Sequence[str], place: Path, log: Path, on_line: Callable[[str], object] = len
+) -> None:
+    """One tool, whose output goes to the log and to `on_line`; it never outlives this call."""
+    with log.open("a") as record:
+        record.write(f"$ {' '.join(command)}\n")
+        record.flush()
+        process = subprocess.Popen(
+            # A builder that was killed cannot end its tools: the host's kernel does it then.
+            ["setpriv", "--pdeathsig", "TERM", "nice", *command],
+            cwd=place,
+            env=environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            process_group=0,
+        )
+        assert process.stdout is not None
+        try:
+            for line in process.stdout:
+                record.write(line)
+                on_line(line)
+            code = process.wait(END_SECONDS)
+        except BaseException:
+            end_group(process)
+            raise
+    if code != 0:
+        raise RuntimeError(f"kernel: {command[0]} failed with code {code}")
+
+
+def end_group(process: subprocess.Popen[str]) -> None:
+    """Ends a tool and all that it started, first politely."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, number)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(END_SECONDS)
+
+
+def environment() -> dict[str, str]:
+    """Nothing of the caller's MAKEFLAGS or CFLAGS; the same kernel whoever builds it, when."""
+    return {
+        "PATH": os.environ.get("PATH", os.defpath),
+        "HOME": os.environ.get("HOME", "/"),
+        "TMPDIR": os.environ.get("TMPDIR", "/tmp"),
+        "LC_ALL": "C",
+        "KBUILD_BUILD_TIMESTAMP": "Thu Jan  1 00:00:00 UTC 2026",
+        "KBUILD_BUILD_USER": "metronome",
+        "KBUILD_BUILD_HOST": "metronome",
+        "KBUILD_BUILD_VERSION": "1",
+    }

@@ -1,0 +1,178 @@
+"""The fidelity matrix: model-sized messages over ZeroMQ, through links of many rates and delays.
+
+Runs inside, instead of the launcher. One star network serves all cells: its links are reshaped in
+place, which tests that as well, and every cell has connections of its own.
+"""
+
+import json
+import math
+import socket
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from netem import probe
+from netem.network import Network
+from nodes.control import Control
+from nodes.phases import now
+from nodes.transport import ClientEndpoint, ServerEndpoint
+from protocols.wire import Expected, Message, Refused
+from scenarios.plan import Plan, Shape
+from scenarios.planner import default_queue
+
+RATES = (1e6, 10e6, 100e6, 1000e6)
+ROUND_TRIPS = (0.002, 0.020, 0.100, 0.300)
+SENDERS = (1, 8)
+RESULTS = "matrix.json"
+
+_MSS, _FRAME = 1448, 1514
+_FIRST_WINDOW = 10  # segments: Linux's initial congestion window (RFC 6928)
+_LONG = 25  # round trips that make a transfer long
+_LEAST_BYTES, _MOST_BYTES = 250_000, 45_000_000
+_MOST_BYTES_TOGETHER = 90_000_000
+_PATIENCE = 3600.0
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One combination, and how much each sender sends."""
+
+    rate: float
+    round_trip: float
+    senders: int
+
+    @property
+    def size(self) -> int:
+        """Bytes of a message that is long against the round trip, where a model can be."""
+        wanted = math.ceil(_LONG * self.round_trip * self.rate / 8)
+        most = min(_MOST_BYTES, _MOST_BYTES_TOGETHER // self.senders)
+        return min(most, max(_LEAST_BYTES, wanted)) // 4 * 4
+
+    @property
+    def shape(self) -> Shape:
+        delay = self.round_trip / 2
+        return Shape(self.rate, delay, 0.0, 0.0, default_queue(self.rate, delay))
+
+    @property
+    def is_long(self) -> bool:
+        return self.ideal_seconds >= _LONG / 2 * self.round_trip
+
+    @property
+    def ideal_seconds(self) -> float:
+        """All frames at the link's rate, and the last one's way across."""
+        frames = math.ceil(self.size / _MSS)
+        return 8 * (self.size + frames * (_FRAME - _MSS)) / self.rate + self.round_trip / 2
+
+    @property
+    def slow_start_seconds(self) -> float:
+        """How long the link stands idle while the window doubles from its first size."""
+        window, idle, sent = _FIRST_WINDOW, 0.0, 0
+        while sent + window * _MSS < self.size:
+            busy = 8 * window * _FRAME / self.rate
+            if busy >= self.round_trip:
+                break
+            idle += self.round_trip - busy
+            sent += window * _MSS
+            window *= 2
+        return idle
+
+
+CELLS = tuple(
+    Cell(rate, trip, senders) for rate in RATES for trip in ROUND_TRIPS for senders in SENDERS
+)
+
+
+def main(directories: list[str]) -> None:
+    """Measure the cells that the run directory's cells.json lists."""
+    run_dir, spool = (Path(directory) for directory in directories)
+    plan = Plan.from_json((run_dir / "plan.json").read_text())
+    cells = [Cell(**cell) for cell in json.loads((run_dir / "cells.json").read_text())]
+    network = Network(plan, _live)
+    controls = {node.name: Control(network.host(node.name).control) for node in plan.nodes}
+    found = []
+    try:
+        for port, cell in enumerate(cells, start=6000):
+            found.append(_measure(network, controls, cell, port))
+            with (spool / "status.jsonl").open("a") as status:
+                status.write(json.dumps({"phase": "cell", **found[-1]}) + "\n")
+        (run_dir / RESULTS).write_text(json.dumps(found, indent=1))
+    finally:
+        network.stop()
+
+
+def _measure(
+    network: Network, controls: dict[str, Control], cell: Cell, port: int
+) -> dict[str, Any]:
+    names = [node.name for node in network.plan.nodes if node.parent][: cell.senders]
+    address = network.plan.node("cloud").addresses["wan"]
+    for name in names:
+        network.links[f"{name}-wan"].change(cell.shape, cell.shape)
+    server, first = controls["cloud"], controls[names[0]]
+    server.say("listen", address=address)
+    server.wait_for("listening")
+    first.say("ping", address=address)
+    ping = first.wait_for("pinged")["seconds"]
+    server.say("gather", port=port, names=names)
+    server.wait_for("listening")
+    for name in names:
+        controls[name].say("send", address=address, port=port, size=cell.size)
+    seconds = server.wait_for("gathered")["seconds"]
+    return {
+        **asdict(cell),
+        "size": cell.size,
+        "long": cell.is_long,
+        "ideal": cell.ideal_seconds,
+        "slow_start": cell.slow_start_seconds,
+        "seconds": max(seconds),
+        "ping": ping,
+        "ping_expected": probe.expected_round_trip(cell.shape, cell.shape),
+    }
+
+
+def _live(name: str, line: socket.socket) -> None:
+    control = Control(line)
+    orders = {"listen": _listen, "ping": _ping, "gather": _gather, "send": _send}
+    while True:
+        order = control.wait_for(*orders)
+        orders[order.pop("is")](name, control, **order)
+
+
+def _listen(_name: str, control: Control, address: str) -> None:
+    listener = probe.listen(address)
+    control.say("listening")
+    probe.serve(listener)
+
+
+def _ping(_name: str, control: Control, address: str) -> None:
+    measured = probe.measure(address, upload=_MSS, download=_MSS)
+    control.say("pinged", seconds=measured.round_trip)
+
+
+def _fail(sender: str, refusal: Refused) -> None:
+    raise RuntimeError(f"a message of {sender} was refused: {refusal}")
+
+
+def _gather(name: str, control: Control, port: int, names: list[str]) -> None:
+    server = ServerEndpoint(name, 1 << 30, _fail, port)
+    control.say("listening")
+    server.admit(tuple(names), now() + _PATIENCE)
+    for child in names:
+        server.send(child, Message("go", name, 0))
+    seconds = []
+    for _ in names:
+        message = server.receive(now() + _PATIENCE, Expected(kinds=frozenset({"update"})))
+        assert message is not None
+        seconds.append(now() - message.meta["sent_at"])
+    server.close()
+    control.say("gathered", seconds=seconds)
+
+
+def _send(name: str, control: Control, address: str, port: int, size: int) -> None:
+    client = ClientEndpoint(name, "cloud", address, 1 << 30, _fail, port)
+    client.join(now() + _PATIENCE)
+    client.receive(now() + _PATIENCE, Expected(kinds=frozenset({"go"})))
+    weights = np.zeros(size // 4, np.float32)
+    client.send(Message("update", name, 0, {}, {"weights": weights}))
+    client.close()

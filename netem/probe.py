@@ -1,0 +1,145 @@
+"""Measures one link between two hosts with plain TCP: round trip, and rate both ways.
+
+The child's end runs `measure`, its parent's end `serve`. Rates are taken after slow start, from the
+moment a fifth of the bytes are there, and are given as the link sees them, headers included.
+"""
+
+import math
+import socket
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from scenarios.plan import LinkSpec, Shape
+
+PORT = 5554
+PINGS = 5
+_MSS, _FRAME = 1448, 1514  # payload and frame of a full TCP segment
+_PING_FRAME = 67
+_CHUNK = 1 << 16
+_WARM_SHARE = 0.2
+_SLOW_START_ROUND_TRIPS = 12
+_SHORTEST_SECONDS, _LONGEST_SECONDS = 0.25, 30.0
+_MOST_BYTES = 8_000_000
+_PATIENCE_SECONDS = 300.0
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a probe found: seconds, and bits per second on the wire."""
+
+    round_trip: float
+    rate_up: float
+    rate_down: float
+
+
+def probe_bytes(shape: Shape, round_trip: float) -> int:
+    """Enough to fill the link for long against its round trip, within reason."""
+    if shape.rate is None:
+        return _MOST_BYTES // 4
+    seconds = max(_SHORTEST_SECONDS, _SLOW_START_ROUND_TRIPS * round_trip)
+    return min(_MOST_BYTES, round(shape.rate * min(seconds, _LONGEST_SECONDS) / 8))
+
+
+def expected_round_trip(up: Shape, down: Shape) -> float:
+    """The two delays, and what one small frame takes at each rate."""
+    return sum(
+        shape.delay + (8 * _PING_FRAME / shape.rate if shape.rate else 0.0) for shape in (up, down)
+    )
+
+
+def listen(address: str) -> socket.socket:
+    """The parent's end, ready to be connected to."""
+    listener = socket.create_server((address, PORT))
+    listener.settimeout(_PATIENCE_SECONDS)
+    return listener
+
+
+def serve(listener: socket.socket) -> None:
+    """The parent's end: echo pings, take the upload, send the download."""
+    with listener:
+        connection, _ = listener.accept()
+    with connection:
+        connection.settimeout(_PATIENCE_SECONDS)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for _ in range(PINGS):
+            connection.sendall(_exactly(connection, 1))
+        upload, download = (int(word) for word in _exactly(connection, 40).split())
+        rate = _receive(connection, upload)
+        connection.sendall(f"{rate:40.6f}".encode())
+        _exactly(connection, 1)
+        connection.sendall(bytes(download))
+        _exactly(connection, 1)
+
+
+def measure(address: str, upload: int, download: int) -> Measured:
+    """The child's end; the parent must be listening already."""
+    with socket.create_connection((address, PORT), _PATIENCE_SECONDS) as connection:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        trips = []
+        for _ in range(PINGS):
+            start = time.monotonic()
+            connection.sendall(b".")
+            _exactly(connection, 1)
+            trips.append(time.monotonic() - start)
+        connection.sendall(f"{upload:19d} {download:20d}".encode())
+        connection.sendall(bytes(upload))
+        rate_up = float(_exactly(connection, 40))
+        connection.sendall(b".")
+        rate_down = _receive(connection, download)
+        connection.sendall(b".")
+    return Measured(sorted(trips)[PINGS // 2], rate_up, rate_down)
+
+
+def _exactly(connection: socket.socket, size: int) -> bytes:
+    data = b""
+    while len(data) < size:
+        part = connection.recv(size - len(data))
+        if not part:
+            raise ConnectionError("the other end of a link probe is gone")
+        data += part
+    return data
+
+
+def _receive(connection: socket.socket, size: int) -> float:
+    """Take `size` bytes; the rate on the wire after slow start, in bits per second."""
+    buffer = bytearray(_CHUNK)
+    taken, warm = 0, math.ceil(size * _WARM_SHARE)
+    warm_at: tuple[int, float] | None = None
+    while taken < size:
+        got = connection.recv_into(buffer, min(_CHUNK, size - taken))
+        if not got:
+            raise ConnectionError("the other end of a link probe is gone")
+        taken += got
+        if warm_at is None and taken >= warm:
+            warm_at = (taken, time.monotonic())
+    assert warm_at is not None
+    seconds = time.monotonic() - warm_at[1]
+    return 8 * (taken - warm_at[0]) * _FRAME / _MSS / seconds if seconds > 0 else math.inf
+
+
+def figures(link: LinkSpec, measured: Measured) -> dict[str, Any]:
+    """One probe as it stands in the records: asked, measured, and the errors."""
+    assert link.up is not None and link.down is not None
+    asked = expected_round_trip(link.up, link.down)
+    rates = ((link.up, measured.rate_up), (link.down, measured.rate_down))
+    errors = [found / shape.rate - 1 for shape, found in rates if shape.rate]
+    return {
+        "link": link.name,
+        "tier": link.tier,
+        "profile": link.profile,
+        "round_trip_asked": asked,
+        "round_trip_measured": measured.round_trip,
+        "round_trip_error": measured.round_trip - asked,
+        "rate_up_asked": link.up.rate,
+        "rate_up_measured": _finite(measured.rate_up),
+        "rate_down_asked": link.down.rate,
+        "rate_down_measured": _finite(measured.rate_down),
+        "rate_error": max(errors, key=abs, default=None),
+        "jitter": max(link.up.jitter, link.down.jitter),
+        "loss": max(link.up.loss, link.down.loss),
+    }
+
+
+def _finite(rate: float) -> float | None:
+    return rate if math.isfinite(rate) else None

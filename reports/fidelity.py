@@ -1,0 +1,90 @@
+"""How far a run can be trusted: the links as measured, computing overruns, and a verdict.
+
+`exact`: every link within 2 % of its rate and 0.1 ms of its round trip, no computing overrun.
+`good`: within 5 % and 2 ms (or 10 % of the round trip), overruns at most 2 % of computing.
+`distorted`: anything else, explained in a sentence.
+A link with jitter is allowed its jitter; one with loss is not judged by its rate, because what TCP
+reaches over a lossy link is what the run is there to find out.
+"""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+Probes = list[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """The largest errors that a verdict allows."""
+
+    rate: float
+    delay_seconds: float
+    delay_share: float
+    overrun_share: float
+
+
+VERDICTS = {
+    "exact": Bounds(rate=0.02, delay_seconds=1e-4, delay_share=0.0, overrun_share=1e-6),
+    "good": Bounds(rate=0.05, delay_seconds=2e-3, delay_share=0.1, overrun_share=0.02),
+}
+
+
+def read_probes(path: Path) -> Probes:
+    """The probes of a run; none when it did not come that far."""
+    try:
+        probes: Probes = json.loads(path.read_text())
+        return probes
+    except (FileNotFoundError, json.JSONDecodeError):
+        return []
+
+
+def judge(probes: Probes, overrun_share: float | None, drops: int | None) -> dict[str, Any]:
+    """The verdict, the figures that decided it, and a sentence when time was distorted."""
+    if not probes:
+        return {}
+    faults = {
+        name: _fault(bounds, probes, overrun_share or 0.0) for name, bounds in VERDICTS.items()
+    }
+    verdict = next((name for name, fault in faults.items() if not fault), "distorted")
+    found: dict[str, Any] = {
+        "verdict": verdict,
+        "rate_error": _largest(_rate_errors(probes)),
+        "round_trip_error_seconds": _largest(p["round_trip_error"] for p in probes),
+        "overrun_share": overrun_share,
+        "drops": drops,
+        "links": probes,
+    }
+    if verdict == "distorted":
+        found["reason"] = faults["good"]
+    return found
+
+
+def _fault(bounds: Bounds, probes: Probes, overrun_share: float) -> str:
+    """What breaks these bounds, in a sentence; empty when nothing does."""
+    for probe in probes:
+        for error in _rate_errors([probe]):
+            if abs(error) > bounds.rate:
+                return (
+                    f"{probe['link']} carries {error:+.1%} of its rate: the host is too slow for it"
+                )
+        allowed = bounds.delay_seconds + probe["jitter"] * 2
+        allowed += bounds.delay_share * probe["round_trip_asked"]
+        if abs(probe["round_trip_error"]) > allowed:
+            off = probe["round_trip_error"] * 1e3
+            return f"{probe['link']}'s round trip is off by {off:+.2f} ms: the host is too busy"
+    if overrun_share > bounds.overrun_share:
+        return (
+            f"{overrun_share:.0%} of the computing time is overrun: this host is slower than the "
+            "devices it stands for; use --clock virtual, or slower devices"
+        )
+    return ""
+
+
+def _rate_errors(probes: Probes) -> list[float]:
+    return [p["rate_error"] for p in probes if p["rate_error"] is not None and not p["loss"]]
+
+
+def _largest(errors: Any) -> float | None:
+    return max(errors, key=abs, default=None)

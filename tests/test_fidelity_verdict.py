@@ -1,0 +1,72 @@
+from typing import Any
+
+import pytest
+
+from netem import probe
+from reports.fidelity import judge
+from scenarios.plan import LinkSpec, Shape
+
+
+def probed(**changes: Any) -> dict[str, Any]:
+    fine = {
+        "link": "inst1-wan",
+        "round_trip_asked": 0.040,
+        "round_trip_error": 0.00005,
+        "rate_error": -0.004,
+        "jitter": 0.0,
+        "loss": 0.0,
+    }
+    return fine | changes
+
+
+def test_a_run_whose_links_and_computing_are_right_is_exact() -> None:
+    assert judge([probed()], overrun_share=0.0, drops=3)["verdict"] == "exact"
+
+
+@pytest.mark.parametrize(
+    "changes", [{"rate_error": 0.04}, {"round_trip_error": 0.005}, {"round_trip_error": -0.0015}]
+)
+def test_small_errors_are_good(changes: dict[str, Any]) -> None:
+    assert judge([probed(**changes)], overrun_share=0.01, drops=0)["verdict"] == "good"
+
+
+@pytest.mark.parametrize(
+    ("changes", "overrun", "word"),
+    [
+        ({"rate_error": -0.3}, 0.0, "rate"),
+        ({"round_trip_error": 0.02}, 0.0, "round trip"),
+        ({}, 0.5, "overrun"),
+    ],
+)
+def test_a_distorted_run_says_why(changes: dict[str, Any], overrun: float, word: str) -> None:
+    found = judge([probed(**changes)], overrun_share=overrun, drops=0)
+
+    assert found["verdict"] == "distorted"
+    assert word in found["reason"]
+
+
+def test_jitter_is_allowed_and_loss_excuses_the_rate() -> None:
+    jittery = probed(round_trip_error=0.003, jitter=0.002)
+    lossy = probed(rate_error=-0.5, loss=0.01)
+
+    assert judge([jittery, lossy], overrun_share=0.0, drops=9)["verdict"] == "exact"
+
+
+def test_without_probes_there_is_no_verdict() -> None:
+    assert judge([], overrun_share=None, drops=None) == {}
+
+
+def test_the_expected_round_trip_counts_delays_and_small_frames() -> None:
+    slow = Shape(rate=1e6, delay=0.010, jitter=0, loss=0, queue=64)
+
+    # 10 ms and 67 bytes at 1 Mbit/s, twice: 2 x (10 + 0.536) ms
+    assert probe.expected_round_trip(slow, slow) == pytest.approx(0.021072)
+
+
+def test_figures_name_the_larger_of_the_two_rate_errors() -> None:
+    shape = Shape(rate=10e6, delay=0.0, jitter=0, loss=0, queue=64)
+    link = LinkSpec("client1", "wan", "client-cloud", "lan", shape, shape)
+
+    found = probe.figures(link, probe.Measured(0.0005, rate_up=9.9e6, rate_down=10.5e6))
+
+    assert found["rate_error"] == pytest.approx(0.05)

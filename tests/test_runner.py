@@ -1,0 +1,179 @@
+"""One run from outside the network: what is followed, and that nothing is left at the end."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cli import runner as runner_module
+from cli.preparation import Prepared
+from cli.runner import RunFailed, Runner
+from netem import spool as spool_module
+from scenarios import loader
+from tests.lines import PATIENCE
+from tests.scenario_trees import planned, star_scenario
+
+SAY = "import sys, time; say = lambda line: open(sys.argv[1], 'a').write(line + '\\n'); "
+
+
+class Inside:
+    """A backend whose inside is a few lines of Python."""
+
+    name = "guest"
+
+    def __init__(self, program: str) -> None:
+        self._program = program
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(
+        self, run_dir: Path, spool: Path, log: Path, interactive: bool
+    ) -> "subprocess.Popen[bytes]":
+        command = [sys.executable, "-c", SAY + self._program, str(spool / "status.jsonl")]
+        with log.open("wb") as output:
+            self.process = subprocess.Popen(
+                command, stdout=output, stderr=output, start_new_session=True
+            )
+        return self.process
+
+
+class Watcher:
+    """A display that remembers."""
+
+    def __init__(self) -> None:
+        self.phases: list[str] = []
+        self.accuracies: list[float] = []
+        self.ticked = threading.Event()
+
+    def status(self, fields: dict[str, Any]) -> None:
+        self.phases.append(fields["phase"])
+
+    def evaluation(self, line: dict[str, Any]) -> None:
+        self.accuracies.append(line["accuracy"])
+
+    def tick(self) -> None:
+        self.ticked.set()
+
+
+@pytest.fixture
+def shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A stand-in for /dev/shm, and an evaluator that waits for its stop file and no torch."""
+    path = tmp_path / "shm"
+    path.mkdir()
+    monkeypatch.setattr(spool_module, "_SHARED_MEMORY", path)
+    monkeypatch.setattr(Runner, "_start_evaluator", _evaluator)
+    monkeypatch.setattr(runner_module, "_POLL_SECONDS", 0.01)
+    return path
+
+
+def _evaluator(_self: Runner, spool: Path, code: int = 0) -> "subprocess.Popen[bytes]":
+    program = "while [ ! -e $0/evaluate/stop ]; do sleep 0.01; done; exit $1"
+    return subprocess.Popen(["sh", "-c", program, str(spool), str(code)])
+
+
+def runner_of(tmp_path: Path, program: str) -> tuple[Runner, Inside, Watcher]:
+    tree = star_scenario(clients=1)
+    run_dir = tmp_path / "run"
+    (run_dir / "logs").mkdir(parents=True)
+    plan = planned(tree)
+    object.__setattr__(plan, "trainer", "inline")  # no workers
+    initial = {"w": np.zeros(1, np.float32)}
+    prepared = Prepared(loader.check(tree), plan, run_dir, initial, [], None)
+    inside, watcher = Inside(program), Watcher()
+    return Runner(prepared, inside, watcher), inside, watcher
+
+
+def nothing_is_left(shared: Path, inside: Inside) -> bool:
+    assert inside.process is not None
+    return list(shared.iterdir()) == [] and inside.process.poll() is not None
+
+
+def test_a_run_is_followed_to_its_end(shared: Path, tmp_path: Path) -> None:
+    program = """
+say('{"phase": "network"}'); say('{"phase": "lost", "node": "client1", "error": "gone"}')
+say('{"phase": "done"}')
+"""
+    runner, inside, watcher = runner_of(tmp_path, program)
+    (tmp_path / "run" / "evaluations.jsonl").write_text('{"round": 0, "accuracy": 0.5}\n{"rou')
+
+    runner.run()
+
+    assert watcher.phases == ["network", "lost"]
+    assert runner.lost == ["client1"]
+    assert nothing_is_left(shared, inside)
+
+
+def test_what_was_evaluated_is_shown_line_by_line(shared: Path, tmp_path: Path) -> None:
+    runner, _, watcher = runner_of(tmp_path, 'time.sleep(0.3); say(\'{"phase": "done"}\')')
+    lines = tmp_path / "run" / "evaluations.jsonl"
+    lines.write_text('{"round": 0, "accuracy": 0.5}\n{"round": 1, "accu')
+
+    runner.run()
+
+    assert watcher.accuracies == [0.5], "half a line is not read"
+
+
+def test_a_failure_inside_ends_the_run_with_its_own_words(shared: Path, tmp_path: Path) -> None:
+    program = 'say(\'{"phase": "failed", "error": "client1: it broke"}\'); time.sleep(0.05)'
+    runner, inside, _ = runner_of(tmp_path, program)
+
+    with pytest.raises(RunFailed, match=r"^client1: it broke$"):
+        runner.run()
+
+    assert nothing_is_left(shared, inside)
+
+
+def test_an_inside_that_vanishes_ends_the_run_with_its_last_words(
+    shared: Path, tmp_path: Path
+) -> None:
+    runner, inside, _ = runner_of(tmp_path, "print('first'); sys.exit('no memory')")
+
+    with pytest.raises(
+        RunFailed, match=r"ended by itself \(code 1\): no memory; see .*network.log"
+    ):
+        runner.run()
+
+    assert nothing_is_left(shared, inside)
+
+
+def test_what_an_inside_said_before_it_vanished_counts(shared: Path, tmp_path: Path) -> None:
+    runner, _, _ = runner_of(tmp_path, 'say(\'{"phase": "done"}\'); sys.exit(1)')
+
+    runner.run()
+
+
+def test_an_evaluator_that_fails_ends_the_run(
+    shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        Runner, "_start_evaluator", lambda self, spool: _evaluator(self, spool, code=3)
+    )
+    runner, inside, _ = runner_of(tmp_path, 'say(\'{"phase": "done"}\')')
+
+    with pytest.raises(RunFailed, match="the evaluator ended with code 3"):
+        runner.run()
+
+    assert nothing_is_left(shared, inside)
+
+
+def test_an_interruption_leaves_nothing_behind(shared: Path, tmp_path: Path) -> None:
+    runner, inside, watcher = runner_of(tmp_path, "time.sleep(300)")
+
+    def interrupt() -> None:
+        watcher.ticked.wait(PATIENCE)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=interrupt, daemon=True).start()
+    before = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        runner.run()
+
+    assert time.monotonic() - before < PATIENCE
+    assert nothing_is_left(shared, inside)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
