@@ -45,6 +45,12 @@ def _parser() -> argparse.ArgumentParser:
     listing.set_defaults(command=_list)
     profiles = commands.add_parser("profiles", help="list link and device profiles")
     profiles.set_defaults(command=_profiles)
+    fidelity = commands.add_parser("fidelity", help="measure rates and delays against a matrix")
+    fidelity.add_argument("--clock", choices=("wall", "virtual"), default="virtual")
+    fidelity.add_argument("--out", help="write the table to this Markdown file")
+    fidelity.set_defaults(command=_fidelity)
+    kernel = commands.add_parser("kernel", help="build the virtual clock's kernel, or show it")
+    kernel.set_defaults(command=_kernel)
     doctor = commands.add_parser("doctor", help="what this machine can do")
     doctor.set_defaults(command=_doctor)
     commands.add_parser("test", help="run every check of the project (test --help)")
@@ -84,3 +90,17 @@ def _doctor(_options: argparse.Namespace) -> int:
     from cli.doctor import doctor
 
     return doctor()
+
+
+def _kernel(_options: argparse.Namespace) -> int:
+    from netem import kernel
+
+    kernel.ensure(print)
+    print(f"kernel: {kernel.describe()}")
+    return 0
+
+
+def _fidelity(options: argparse.Namespace) -> int:
+    from cli.fidelity import fidelity
+
+    return fidelity(options.clock, options.out)

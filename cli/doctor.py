@@ -7,7 +7,7 @@ import psutil
 from rich.console import Console
 from rich.table import Table
 
-from netem import backends
+from netem import backends, kernel
 from netem.backends.guest import SHARED_MEMORY, STOCK_KERNEL
 from netem.capabilities import probe
 from scenarios import loader, planner
@@ -31,6 +31,7 @@ def doctor() -> int:
         table.add_row(label, "yes" if has else unknown)
     guest = shutil.which(STOCK_KERNEL)
     table.add_row("guest kernel", guest or f"{STOCK_KERNEL} missing (package user-mode-linux)")
+    table.add_row("virtual clock's kernel", kernel.describe())
     table.add_row("cores", str(len(os.sched_getaffinity(0))))
     memory = psutil.virtual_memory()
     table.add_row("memory", f"{memory.available >> 20} of {memory.total >> 20} MB free")

@@ -12,7 +12,6 @@ from cli.display import RunDisplay
 from cli.preparation import prepare
 from cli.runner import RunFailed, Runner
 from netem import backends
-from netem.backends.guest import check_room
 from netem.capabilities import probe
 from netem.spool import sweep
 from reports.finish import RunFacts, finish
@@ -37,9 +36,8 @@ def run(
         console.print(f"cleared away what a killed run had left: {name}")
     prepared = prepare(scenario, data_dir, out)
     chosen, why = backends.choose(scenario.backend, scenario.clock, prepared.plan.links, probe())
-    backend = backends.make(chosen, scenario.clock)
-    if chosen == "guest":
-        check_room(prepared.plan)
+    backend = backends.make(chosen, scenario.clock, scenario.seed)
+    backend.prepare(prepared.plan, console.print)
     prepared.write()
     console.print(f"{scenario.name}: {len(prepared.plan.nodes)} nodes, backend {chosen} ({why})")
     failure: str | None = None

@@ -1,16 +1,15 @@
 """One run, from a prepared directory to its records: workers, evaluator, network, clean-up."""
 
 import contextlib
-import json
 import os
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Protocol
 
+from cli.following import tail
 from cli.preparation import Prepared, worker_count
 from learning.supervisor import PoolBroken, WorkerPool
 from netem import backends
@@ -69,10 +68,11 @@ class Runner:
             # A second Ctrl-C must not leave half of it behind.
             ends = (signal.SIGINT, signal.SIGTERM)
             before = [signal.signal(number, signal.SIG_IGN) for number in ends]
-            for process in (inside, evaluator):
-                if process is not None:
-                    process.kill()
-                    process.wait()
+            if inside is not None:
+                self._backend.end(inside)
+            if evaluator is not None:
+                evaluator.kill()
+                evaluator.wait()
             pool.stop()
             spool.remove()
             for number, handler in zip(ends, before, strict=True):
@@ -100,8 +100,8 @@ class Runner:
 
     def _follow(self, inside: "subprocess.Popen[bytes]", pool: WorkerPool, spool: Path) -> None:
         """Until the inside says how it ended, or is gone."""
-        status = _tail(spool / "status.jsonl")
-        evaluations = _tail(self._run_dir / "evaluations.jsonl")
+        status = tail(spool / "status.jsonl")
+        evaluations = tail(self._run_dir / "evaluations.jsonl")
         while True:
             gone = inside.poll() is not None
             for fields in status():
@@ -138,23 +138,3 @@ class Runner:
         last = lines[-1] if lines else "it said nothing"
         where = f"{self._backend.name} network ended by itself (code {inside.returncode})"
         return f"the {where}: {last}; see {log}"
-
-
-def _tail(path: Path) -> Callable[[], Iterator[dict[str, Any]]]:
-    """A function that yields the complete JSON lines added since its last call."""
-    position = 0
-
-    def read() -> Iterator[dict[str, Any]]:
-        nonlocal position
-        try:
-            with path.open("rb") as file:
-                file.seek(position)
-                data = file.read()
-        except FileNotFoundError:
-            return
-        end = data.rfind(b"\n") + 1
-        position += end
-        for line in data[:end].splitlines():
-            yield json.loads(line)
-
-    return read

@@ -8,6 +8,7 @@ when the runner is gone.
 Run as `python -m netem.guard COMMAND...`.
 """
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -18,10 +19,8 @@ from netem import syscalls
 
 def end(guard_pid: int) -> None:
     """Kill a guard's whole group, itself included."""
-    try:
+    with contextlib.suppress(ProcessLookupError):
         os.killpg(guard_pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
 
 
 def main(command: list[str]) -> int:

@@ -43,8 +43,9 @@ TOP = "linux-source-6.1"
 LEFT_PACKED = (
     "Documentation/*/*",
     "LICENSES/*",
-    "arch/[!Kux]*",
-    "arch/xtensa/*",
+    "arch/[!ux]*/*.[chS]",
+    "arch/[!ux]*/boot/*",
+    "arch/xtensa/*.[chS]",
     "samples/*.[chS]",
     "sound/*.[ch]",
     "tools/perf/*",

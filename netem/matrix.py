@@ -7,6 +7,7 @@ place, which tests that as well, and every cell has connections of its own.
 import json
 import math
 import socket
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -133,7 +134,12 @@ def _measure(
 
 def _live(name: str, line: socket.socket) -> None:
     control = Control(line)
-    orders = {"listen": _listen, "ping": _ping, "gather": _gather, "send": _send}
+    orders: dict[str, Callable[..., None]] = {
+        "listen": _listen,
+        "ping": _ping,
+        "gather": _gather,
+        "send": _send,
+    }
     while True:
         order = control.wait_for(*orders)
         orders[order.pop("is")](name, control, **order)

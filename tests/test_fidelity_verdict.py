@@ -56,11 +56,11 @@ def test_without_probes_there_is_no_verdict() -> None:
     assert judge([], overrun_share=None, drops=None) == {}
 
 
-def test_the_expected_round_trip_counts_delays_and_small_frames() -> None:
-    slow = Shape(rate=1e6, delay=0.010, jitter=0, loss=0, queue=64)
+def test_the_expected_round_trip_is_the_two_delays() -> None:
+    up = Shape(rate=1e6, delay=0.010, jitter=0, loss=0, queue=64)
+    down = Shape(rate=2e6, delay=0.015, jitter=0, loss=0, queue=64)
 
-    # 10 ms and 67 bytes at 1 Mbit/s, twice: 2 x (10 + 0.536) ms
-    assert probe.expected_round_trip(slow, slow) == pytest.approx(0.021072)
+    assert probe.expected_round_trip(up, down) == pytest.approx(0.025)
 
 
 def test_figures_name_the_larger_of_the_two_rate_errors() -> None:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from cli.preparation import Prepared
 from cli.runner import RunFailed, Runner
 from netem import spool as spool_module
 from scenarios import loader
+from scenarios.plan import Plan
 from tests.lines import PATIENCE
 from tests.scenario_trees import planned, star_scenario
 
@@ -41,6 +43,13 @@ class Inside:
                 command, stdout=output, stderr=output, start_new_session=True
             )
         return self.process
+
+    def prepare(self, plan: Plan, report: Callable[[str], None]) -> None:
+        """Nothing to prepare."""
+
+    def end(self, inside: "subprocess.Popen[bytes]") -> None:
+        inside.kill()
+        inside.wait()
 
 
 class Watcher:

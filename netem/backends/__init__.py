@@ -2,7 +2,7 @@
 
 import os
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Protocol
 
@@ -11,7 +11,7 @@ from netem.backends.guest import Guest
 from netem.backends.native import Native
 from netem.capabilities import Capabilities
 from scenarios.errors import BadInput
-from scenarios.plan import LinkSpec
+from scenarios.plan import LinkSpec, Plan
 
 
 class Backend(Protocol):
@@ -19,10 +19,18 @@ class Backend(Protocol):
 
     name: str
 
+    def prepare(self, plan: Plan, report: Callable[[str], None]) -> None:
+        """Whatever takes long or can be refused, before anything is started."""
+        ...
+
     def start(
         self, run_dir: Path, spool: Path, log: Path, interactive: bool
     ) -> "subprocess.Popen[bytes]":
         """Start the inside as a process group of its own (in the foreground if interactive)."""
+        ...
+
+    def end(self, inside: "subprocess.Popen[bytes]") -> None:
+        """End the inside, however far it is, and wait until it is gone."""
         ...
 
 
@@ -62,6 +70,6 @@ def native_lacks(links: list[LinkSpec], can: Capabilities) -> str:
     return f"this kernel lacks {', '.join(missing)}" if missing else ""
 
 
-def make(name: str, clock: str) -> Backend:
+def make(name: str, clock: str, seed: int) -> Backend:
     """The backend of that name."""
-    return Native() if name == "native" else Guest(clock)
+    return Native() if name == "native" else Guest(clock, seed)

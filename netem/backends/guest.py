@@ -4,12 +4,15 @@ The guest sees the host's files read-only under an overlay; only the run directo
 are writable (guest_init). Its memory is a file in /dev/shm, allocated as it is used.
 """
 
+import os
 import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
+from netem import guard, kernel
 from netem.backends import process
 from scenarios.errors import BadInput
 from scenarios.plan import Plan
@@ -43,32 +46,30 @@ class Guest:
 
     name = "guest"
 
-    def __init__(self, clock: str) -> None:
-        self._clock = clock
+    def __init__(self, clock: str, seed: int, inside: str = process.LAUNCHER) -> None:
+        self._clock, self._seed, self._inside = clock, seed, inside
 
-    def kernel(self) -> str:
-        """The kernel to boot: Debian's own, or for virtual time the one we build."""
-        if self._clock == "virtual":
-            from netem import kernel
+    def prepare(self, plan: Plan, report: Callable[[str], None]) -> None:
+        """See to it that there is room and a kernel to boot.
 
-            return str(kernel.ensure(print))
-        found = shutil.which(STOCK_KERNEL)
-        if found is None:
-            raise BadInput(
-                f"backend: {STOCK_KERNEL} is not installed; "
-                "install Debian's package user-mode-linux, or use --backend native as root"
-            )
-        return found
+        Ours for the virtual clock; it is also safer and quicker, and is taken for the wall clock
+        when it is there already. Debian's own otherwise, and ours where Debian's is missing.
+        """
+        check_room(plan)
+        found: Path | str | None = kernel.cached()
+        if found is None and self._clock == "wall":
+            found = shutil.which(STOCK_KERNEL)
+        self._kernel = str(found or kernel.ensure(report))
+        self._memory = memory_needed(plan)
 
     def start(
         self, run_dir: Path, spool: Path, log: Path, interactive: bool
     ) -> "subprocess.Popen[bytes]":
-        plan = Plan.from_json((run_dir / "plan.json").read_text())
-        check_room(plan)
-        init = _write_init(run_dir, spool)
+        init = _write_init(self._inside, run_dir, spool)
         command = [
-            self.kernel(),
-            f"mem={max(512, memory_needed(plan) >> 20)}M",
+            *(sys.executable, "-m", "netem.guard"),
+            self._kernel,
+            f"mem={self._memory >> 20}M",
             "root=/dev/root",
             "rootfstype=hostfs",
             "rootflags=/",
@@ -82,17 +83,23 @@ class Guest:
             f"uml_dir={spool}",
         ]
         if self._clock == "virtual":
-            command.append("time-travel=inf-cpu")
-        return process.start(command, log, interactive, {"TMPDIR": str(SHARED_MEMORY)})
+            command += ["time-travel=inf-cpu", f"metronome.seed={self._seed}"]
+        environment = {"TMPDIR": str(SHARED_MEMORY), "METRONOME_RUNNER": str(os.getpid())}
+        return process.start(command, log, interactive, environment)
+
+    def end(self, inside: "subprocess.Popen[bytes]") -> None:
+        """The guest ends whole: see netem.guard."""
+        guard.end(inside.pid)
+        inside.wait()
 
 
-def _write_init(run_dir: Path, spool: Path) -> Path:
+def _write_init(inside: str, run_dir: Path, spool: Path) -> Path:
     """The guest's first program; a script, because kernel parameters cannot hold spaces."""
     arguments = [
         sys.executable,
         "-m",
         "netem.guest_init",
-        process.LAUNCHER,
+        inside,
         str(run_dir),
         str(spool),
     ]

@@ -6,9 +6,11 @@ process, however that ends.
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from netem.backends import process
+from scenarios.plan import Plan
 
 _UNSHARE = ["unshare", "--net", "--pid", "--mount", "--fork", "--kill-child", "--mount-proc"]
 
@@ -18,8 +20,16 @@ class Native:
 
     name = "native"
 
+    def prepare(self, plan: Plan, report: Callable[[str], None]) -> None:
+        """Nothing is needed beyond what `choose` has checked."""
+
     def start(
         self, run_dir: Path, spool: Path, log: Path, interactive: bool
     ) -> "subprocess.Popen[bytes]":
         command = [*_UNSHARE, sys.executable, "-m", process.LAUNCHER, str(run_dir), str(spool)]
         return process.start(command, log, interactive, {"OPENBLAS_NUM_THREADS": "1"})
+
+    def end(self, inside: "subprocess.Popen[bytes]") -> None:
+        """The first process takes its namespaces along."""
+        inside.kill()
+        inside.wait()

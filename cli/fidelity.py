@@ -1,0 +1,126 @@
+"""`metronome fidelity`: the matrix of rates and round trips, and the table in docs/fidelity.md."""
+
+import json
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from cli.following import tail
+from netem import matrix
+from netem.backends.guest import Guest
+from netem.matrix import Cell
+from netem.spool import RunSpool, sweep
+from scenarios import loader, planner
+from scenarios.errors import BadInput
+
+_PATIENCE_SECONDS = 1800.0
+_POLL_SECONDS = 0.2
+_SCENARIO: dict[str, Any] = {
+    "name": "fidelity",
+    "task": {"dataset": "tiny", "model": "tiny-mlp"},
+    "protocol": {"name": "fedavg", "rounds": 1},
+    "topology": {"kind": "star", "clients": max(matrix.SENDERS)},
+    "links": {"client-cloud": {"rate": "10mbit", "delay": "10ms"}},
+    "devices": {"client": "instant", "cloud": "instant"},
+}
+COLUMNS = (
+    ("rate", lambda c: f"{c['rate'] / 1e6:g} Mbit/s"),
+    ("round trip", lambda c: f"{c['round_trip'] * 1e3:g} ms"),
+    ("senders", lambda c: str(c["senders"])),
+    ("message", lambda c: f"{c['size'] / 1e6:.2f} MB"),
+    ("expected", lambda c: f"{expected(c):.4f} s"),
+    ("measured", lambda c: f"{c['seconds']:.4f} s"),
+    ("error", lambda c: f"{error(c):+.2%}"),
+    ("ping off by", lambda c: f"{(c['ping'] - c['ping_expected']) * 1e6:+.1f} us"),
+    ("kind", lambda c: "long" if c["long"] else "slow start"),
+)
+
+
+def expected(cell: dict[str, Any]) -> float:
+    """Frames at the link's rate, the last one's way, and the idle time of slow start."""
+    return float(cell["ideal"] + cell["slow_start"])
+
+
+def error(cell: dict[str, Any]) -> float:
+    """How far the measured time is from the expected one."""
+    return float(cell["seconds"] / expected(cell) - 1)
+
+
+def measure(
+    cells: Sequence[Cell], clock: str, report: Callable[[dict[str, Any]], None]
+) -> list[dict[str, Any]]:
+    """Measure these cells in one guest; `report` gets each as it is done."""
+    with tempfile.TemporaryDirectory(prefix="metronome-fidelity-") as folder:
+        run_dir = Path(folder)
+        scenario = loader.check(_SCENARIO)
+        model = {"weights": ("float32", (max(cell.size for cell in cells) // 4,))}
+        samples = [1] * max(matrix.SENDERS)
+        plan = planner.plan(
+            scenario.model_copy(update={"clock": clock}), "fidelity", "pool", samples, 1, model
+        )
+        (run_dir / "plan.json").write_text(plan.to_json())
+        (run_dir / "cells.json").write_text(json.dumps([asdict(cell) for cell in cells]))
+        sweep()
+        guest = Guest(clock, seed=1, inside=matrix.__name__)
+        guest.prepare(plan, print)
+        spool = RunSpool("fidelity")
+        inside = None
+        try:
+            inside = guest.start(run_dir, spool.path, run_dir / "guest.log", interactive=False)
+            spool.remember_session(inside.pid)
+            status = tail(spool.path / "status.jsonl")
+            deadline = time.monotonic() + _PATIENCE_SECONDS
+            while inside.poll() is None and time.monotonic() < deadline:
+                for fields in status():
+                    report(fields)
+                time.sleep(_POLL_SECONDS)
+            if not (run_dir / matrix.RESULTS).exists():
+                raise RuntimeError((run_dir / "guest.log").read_text(errors="replace")[-2000:])
+            found: list[dict[str, Any]] = json.loads((run_dir / matrix.RESULTS).read_text())
+            return found
+        finally:
+            if inside is not None:
+                guest.end(inside)
+            spool.remove()
+
+
+def fidelity(clock: str, out: str | None) -> int:
+    """Run the whole matrix, show it, and write it as Markdown when asked to."""
+    console = Console()
+    started = time.monotonic()
+
+    def report(cell: dict[str, Any]) -> None:
+        console.print(
+            f"{cell['rate'] / 1e6:6g} Mbit/s  {cell['round_trip'] * 1e3:5g} ms  "
+            f"{cell['senders']} senders: {error(cell):+.2%}",
+            highlight=False,
+        )
+
+    cells = measure(matrix.CELLS, clock, report)
+    table = Table(title=f"Fidelity matrix, {clock} clock", title_justify="left")
+    for name, _ in COLUMNS:
+        table.add_column(name, justify="right")
+    for cell in cells:
+        table.add_row(*(show(cell) for _, show in COLUMNS))
+    console.print(table)
+    emulated = sum(cell["seconds"] for cell in cells)
+    console.print(f"{emulated:.0f} s of transfers measured in {time.monotonic() - started:.0f} s")
+    if out:
+        _write(Path(out), cells)
+    return 0
+
+
+def _write(path: Path, cells: list[dict[str, Any]]) -> None:
+    rows = [[name for name, _ in COLUMNS], ["---:"] * len(COLUMNS)]
+    rows += [[show(cell) for _, show in COLUMNS] for cell in cells]
+    text = "".join(f"| {' | '.join(row)} |\n" for row in rows)
+    try:
+        path.write_text(text)
+    except OSError as problem:
+        raise BadInput(f"--out {path}: cannot be written ({problem.strerror})") from None
