@@ -5,13 +5,17 @@ import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from scenarios import loader, planner
 from scenarios.errors import BadInput
 from scenarios.plan import Plan
-from scenarios.schema import Scenario
+from scenarios.schema import Device, Scenario
+
+if TYPE_CHECKING:
+    from learning.datasets import Dataset
 
 RUNS = Path("runs")
 
@@ -87,15 +91,42 @@ def prepare(scenario: Scenario, data_dir: Path | None, out: str | None) -> Prepa
     )
     shape = (data.channels, data.size, data.classes)
     initial = models.export(models.build(task.model, *shape, seed=scenario.seed))
+    flops_per_step = flops.training_flops(task.model, *shape, task.batch_size)
+    if any(device.measured for device in scenario.devices.values()):
+        scenario = _measured(scenario, data, parts, initial, flops_per_step)
     plan = planner.plan(
         scenario,
         run=run_dir.name,
         trainer=trainer_of(scenario),
         samples=[len(part) for part in parts],
-        flops_per_step=flops.training_flops(task.model, *shape, task.batch_size),
+        flops_per_step=flops_per_step,
         tensors={name: (str(t.dtype), t.shape) for name, t in initial.items()},
     )
     return Prepared(scenario, plan, run_dir, initial, parts, data_dir)
+
+
+def _measured(
+    scenario: Scenario,
+    data: "Dataset",
+    parts: list[np.ndarray],
+    initial: dict[str, np.ndarray],
+    flops_per_step: int,
+) -> Scenario:
+    """The scenario with this machine's own speed in place of every device `host`."""
+    from learning import host_speed, models
+    from learning.context import Context
+
+    task = scenario.task
+    module = models.build(task.model, data.channels, data.size, data.classes, seed=0)
+    some = [parts[0][: 40 * task.batch_size]]
+    seconds = host_speed.seconds_per_step(Context(data, some, module), initial, task.batch_size)
+    found = Device(
+        profile="host",
+        speed=flops_per_step / seconds,
+        memory=round(host_speed.memory_bytes_per_second()),
+    )
+    devices = {role: found if d.measured else d for role, d in scenario.devices.items()}
+    return scenario.model_copy(update={"devices": devices})
 
 
 def worker_count(scenario: Scenario) -> int:

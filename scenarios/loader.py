@@ -158,6 +158,9 @@ def _expand(place: str, entry: Any, named: Mapping[str, dict[str, Any]]) -> Any:
     """A profile's name, or a table on top of one, as one full table."""
     if isinstance(entry, str):
         entry = {"profile": entry}
+    if isinstance(entry, dict) and isinstance(entry.get("mix"), dict):
+        parts = [{"profile": name, "share": share} for name, share in entry["mix"].items()]
+        entry = entry | {"mix": [_expand(f"{place}.mix", part, named) for part in parts]}
     if not isinstance(entry, dict) or "profile" not in entry:
         return entry
     name = entry["profile"]

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import random
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,7 +11,7 @@ from netem.shaping import DEEP, FRAME_BYTES
 from scenarios import loader, quantities
 from scenarios.errors import BadInput
 from scenarios.plan import LinkSpec, NodeSpec, Plan, Shape
-from scenarios.schema import Link, Scenario
+from scenarios.schema import Device, Link, MixedDevice, Scenario
 
 HEADER_BYTES = 1 << 16  # more than any model's header needs
 SHORTEST_QUEUE = 64  # packets: below that slow start overflows even the shortest link
@@ -33,6 +34,13 @@ def default_queue(rate: float | None, delay: float) -> int:
     if rate is None:
         return DEEP
     return max(SHORTEST_QUEUE, math.ceil(rate * 2 * delay / (8 * FRAME_BYTES)))
+
+
+def draw(device: Device, seed: int, node: str) -> MixedDevice:
+    """The node's own device: drawn from a mix by the run's seed, the same in every run."""
+    kinds = device.kinds
+    shares = [kind.share for kind in kinds]
+    return random.Random(f"{seed}/{node}").choices(kinds, shares)[0]
 
 
 def topology_numbers(scenario: Scenario) -> dict[str, int]:
@@ -61,7 +69,7 @@ def plan(
     clients = 0
     for name, parent in parents.items():
         role = topo.nodeInfo(name)["role"]
-        device = scenario.devices[role]
+        device = draw(scenario.devices[role], scenario.seed, name)
         seconds_per_step = flops_per_step / device.speed + quantities.seconds(device.overhead)
         nodes.append(
             NodeSpec(

@@ -158,13 +158,53 @@ class Link(Section):
         return self
 
 
-class Device(Section):
-    """A device spelled out, on top of a named profile when `profile` is given."""
+class Computing(Section):
+    """What computing costs: FLOP/s, seconds per training step, bytes per second of aggregation."""
 
     profile: str | None = None
     speed: Annotated[float, Field(gt=0, strict=False)]  # also as text: "5e12"
     overhead: Time = "0ms"
     memory: Size
+
+
+class MixedDevice(Computing):
+    """One kind of device in a mix, and its share of the nodes."""
+
+    share: Annotated[float, Field(gt=0)]
+
+
+class Device(Section):
+    """A device spelled out, on top of a named profile when `profile` is given; or a mix of them."""
+
+    profile: str | None = None
+    speed: Annotated[float, Field(gt=0, strict=False)] | None = None
+    overhead: Time = "0ms"
+    memory: Size | None = None
+    measured: bool = False  # speed and memory are found out on this machine, before the run
+    mix: Annotated[list[MixedDevice], Field(min_length=1)] | None = None
+
+    @model_validator(mode="after")
+    def _says_what_computing_costs(self) -> "Device":
+        spelled_out = self.speed is not None and self.memory is not None
+        if [spelled_out, self.measured, self.mix is not None].count(True) != 1:
+            raise ValueError("a device needs a profile, or speed and memory, or a mix of devices")
+        return self
+
+    @property
+    def kinds(self) -> list[MixedDevice]:
+        """Every kind of device it can be, with its share."""
+        if self.mix is not None:
+            return self.mix
+        if self.speed is None or self.memory is None:
+            raise ValueError("a measured device has no numbers before it is measured")
+        alone = MixedDevice(
+            profile=self.profile,
+            speed=self.speed,
+            overhead=self.overhead,
+            memory=self.memory,
+            share=1.0,
+        )
+        return [alone]
 
 
 class Limits(Section):

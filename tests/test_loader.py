@@ -60,7 +60,20 @@ def test_every_link_profile_is_a_link(name: str) -> None:
 def test_every_device_profile_is_a_device(name: str) -> None:
     scenario = loader.check(changed("devices", client=name))
 
-    assert scenario.devices["client"].speed > 0
+    device = scenario.devices["client"]
+    assert device.measured or device.kinds[0].speed > 0
+
+
+def test_a_mix_of_devices_keeps_its_shares() -> None:
+    scenario = loader.check(changed("devices", client={"mix": {"phone": 3, "jetson-nano": 1}}))
+
+    kinds = scenario.devices["client"].kinds
+    assert [(kind.profile, kind.share) for kind in kinds] == [("phone", 3), ("jetson-nano", 1)]
+
+
+def test_a_mix_names_the_profile_it_does_not_know() -> None:
+    with pytest.raises(BadInput, match=r'devices.client.mix: unknown profile "phon"'):
+        loader.check(changed("devices", client={"mix": {"phon": 1}}))
 
 
 @pytest.mark.parametrize(

@@ -260,3 +260,13 @@ def test_a_real_plan_comes_back_from_json_as_it_was() -> None:
 
 def test_the_models_size_is_that_of_its_tensors() -> None:
     assert planned(tree_scenario()).model_bytes == 4 * (4 * 3 + 4)
+
+
+def test_devices_drawn_from_a_mix_are_the_same_for_the_same_seed() -> None:
+    mix = {"client": {"mix": {"phone": 1, "jetson-nano": 1}}, "cloud": "droplet-1gb"}
+
+    one, same = (planned(star_scenario(clients=40, devices=mix)) for _ in range(2))
+
+    drawn = [node.device for node in one.nodes if node.role == "client"]
+    assert drawn == [node.device for node in same.nodes if node.role == "client"]
+    assert 8 <= drawn.count("phone") <= 32
