@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -34,6 +35,15 @@ class Display(Protocol):
     def tick(self) -> None: ...
 
 
+@dataclass
+class HostTimes:
+    """Host seconds from the start to the first round, from there to the last, and in the pool."""
+
+    startup: float | None = None
+    training: float | None = None
+    pool: float | None = None
+
+
 class Runner:
     """Starts everything outside the network and ends it, however the run ends."""
 
@@ -41,10 +51,11 @@ class Runner:
         self._prepared, self._backend, self._display = prepared, backend, display
         self._run_dir = prepared.run_dir
         self.lost: list[str] = []
-        self.busy_seconds = 0.0
+        self.host = HostTimes()
 
     def run(self, interactive: bool = False) -> None:
         """RunFailed with the cause when a node, worker, link or guest fails."""
+        self._mark = time.monotonic()
         spool = RunSpool(self._prepared.plan.run)
         pool = WorkerPool(self._run_dir, spool.path, worker_count(self._prepared.scenario))
         evaluator: subprocess.Popen[bytes] | None = None
@@ -60,8 +71,8 @@ class Runner:
             if not interactive:
                 spool.remember_session(inside.pid)
             self._follow(inside, pool, spool.path)
+            self.host.pool = pool.busy_seconds()
             self._finish_evaluations(evaluator, spool.path)
-            self.busy_seconds = pool.busy_seconds()
         except PoolBroken as error:
             raise RunFailed(str(error)) from None
         finally:
@@ -77,6 +88,11 @@ class Runner:
             spool.remove()
             for number, handler in zip(ends, before, strict=True):
                 signal.signal(number, handler)
+
+    def _lap(self) -> float:
+        """Host seconds since the last call."""
+        before, self._mark = self._mark, time.monotonic()
+        return self._mark - before
 
     def _start_evaluator(self, spool: Path) -> "subprocess.Popen[bytes]":
         command = [sys.executable, "-m", "learning.evaluator"]
@@ -105,7 +121,10 @@ class Runner:
         while True:
             gone = inside.poll() is not None
             for fields in status():
+                if fields["phase"] == "training":
+                    self.host.startup = self._lap()
                 if fields["phase"] in ("done", "failed"):
+                    self.host.training = self._lap()
                     with contextlib.suppress(subprocess.TimeoutExpired):
                         inside.wait(_GRACE_SECONDS)
                 if fields["phase"] == "done":

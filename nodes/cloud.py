@@ -27,6 +27,8 @@ def run(inside: Inside) -> None:
         inside.control.say("round", round=number, start=start, end=ended)
     _hand_over(inside, inside.plan.rounds, method.model)
     server.stop()
+    final = Message("final", inside.spec.name, inside.plan.rounds, {}, method.model)
+    write_file(inside.run_dir / "final.model", final)
 
 
 def _hand_over(inside: Inside, round: int, model: Tensors) -> None:

@@ -1,5 +1,6 @@
 """From a run's raw records to what it leaves, also when it failed half-way."""
 
+import hashlib
 from pathlib import Path
 
 from reports import words
@@ -23,7 +24,7 @@ def finish(run_dir: Path, facts: RunFacts) -> Summary:
     write_rounds(run_dir / "rounds.csv", rows)
     traffic = read_traffic(run_dir / "links.csv", events, plan)
     probes = read_probes(run_dir / "probes.json")
-    summary = summarise(facts, rows, events, traffic, probes)
+    summary = summarise(facts, rows, events, traffic, probes, _hash(run_dir / "final.model"))
     summary.write(run_dir / "summary.json")
     draw_accuracy(run_dir / "accuracy.png", summary, rows, words.links(plan) if plan else "")
     return summary
@@ -31,3 +32,7 @@ def finish(run_dir: Path, facts: RunFacts) -> Summary:
 
 def _plan(path: Path) -> Plan | None:
     return Plan.from_json(path.read_text(encoding="utf-8")) if path.exists() else None
+
+
+def _hash(path: Path) -> str | None:
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else None

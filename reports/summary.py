@@ -28,6 +28,9 @@ class RunFacts:
     host_seconds: float
     lost: list[str]
     failure: str | None
+    host_startup_seconds: float | None = None
+    host_training_seconds: float | None = None
+    pool_seconds: float | None = None  # all workers together
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,11 @@ class Summary:
     overruns: Overruns
     lost: list[str]
     fidelity: dict[str, Any]
+    final_model: str | None  # SHA-256 of final.model
     host_seconds: float
+    host_startup_seconds: float | None
+    host_training_seconds: float | None
+    pool_seconds: float | None
     failure: str | None
 
     def write(self, path: Path) -> None:
@@ -68,6 +75,7 @@ def summarise(
     events: list[Event],
     traffic: Traffic,
     probes: list[dict[str, Any]],
+    final_model: str | None,
 ) -> Summary:
     """Put together what was read back."""
     late = overruns(events)
@@ -100,7 +108,11 @@ def summarise(
         overruns=late,
         lost=sorted(facts.lost),
         fidelity=judge(probes, late.share, drops),
+        final_model=final_model,
         host_seconds=facts.host_seconds,
+        host_startup_seconds=facts.host_startup_seconds,
+        host_training_seconds=facts.host_training_seconds,
+        pool_seconds=facts.pool_seconds,
         failure=facts.failure,
     )
 

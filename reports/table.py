@@ -84,6 +84,8 @@ def _overruns(summary: Summary) -> str:
 
 def _host(summary: Summary) -> str:
     words = duration(summary.host_seconds)
-    if not summary.elapsed_seconds or summary.host_seconds <= 0:
+    if not summary.elapsed_seconds or not summary.host_training_seconds:
         return words
-    return f"{words} ({summary.elapsed_seconds / summary.host_seconds:.2f} x real time)"
+    ratio = summary.elapsed_seconds / summary.host_training_seconds
+    started = duration(summary.host_startup_seconds or 0.0)
+    return f"{words}: start-up {started}, then {ratio:.2f} x real time"

@@ -30,6 +30,9 @@ FACTS = RunFacts(
     host_seconds=60.0,
     lost=[],
     failure=None,
+    host_startup_seconds=9.0,
+    host_training_seconds=50.0,
+    pool_seconds=80.0,
 )
 
 
@@ -252,7 +255,7 @@ def test_the_table_fits_80_columns_and_takes_no_text_for_markup(tmp_path: Path) 
         "client3",
     ):
         assert words in shown
-    assert "(4.00 x real time)" in shown
+    assert "start-up 9.0 s, then 4.80 x real time" in shown
 
 
 @pytest.mark.parametrize(

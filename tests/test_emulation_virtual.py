@@ -1,0 +1,121 @@
+"""The virtual clock: exact, repeatable, and equal to the wall clock where the host can carry it."""
+
+import hashlib
+import time
+from pathlib import Path
+
+import pytest
+
+from cli.fidelity import error, measure
+from netem import matrix
+from tests import emulated
+from tests.emulated import STAR, TREE
+
+pytestmark = [pytest.mark.emulation, pytest.mark.timeout(900)]
+
+VIRTUAL = ("--clock", "virtual")
+
+
+def test_the_same_scenario_and_seed_give_the_same_bytes_with_one_worker_and_with_two(
+    tmp_path: Path,
+) -> None:
+    # Jitter and loss too: the guest's random numbers come from the seed.
+    radio = '{ rate = "20mbit", delay = "8ms", jitter = "2ms", loss = "0.1%" }'
+    scenario = TREE.replace('client-edge = "lan"', f"client-edge = {radio}")
+
+    runs = [
+        emulated.run(
+            scenario, tmp_path / str(index), *VIRTUAL, "--set", f"compute.workers={workers}"
+        )
+        for index, workers in enumerate((1, 2))
+    ]
+
+    for run in runs:
+        assert run.code == 0, run.output
+    for name in ("rounds.csv", "events.jsonl", "links.csv", "probes.json"):
+        first, second = ((run.directory / name).read_bytes() for run in runs)
+        assert first == second, name
+    hashes = {run.summary["final_model"] for run in runs}
+    assert len(hashes) == 1 and len(hashes.pop()) == len(hashlib.sha256().hexdigest())
+
+
+def test_another_seed_gives_another_result(tmp_path: Path) -> None:
+    runs = [emulated.run(STAR, tmp_path / seed, *VIRTUAL, "--seed", seed) for seed in ("1", "2")]
+
+    assert runs[0].summary["final_model"] != runs[1].summary["final_model"]
+
+
+def test_a_run_on_the_virtual_clock_is_exact(tmp_path: Path) -> None:
+    outcome = emulated.run(TREE, tmp_path, *VIRTUAL)
+
+    assert outcome.code == 0, outcome.output
+    summary = outcome.summary
+    assert summary["fidelity"]["verdict"] == "exact", summary["fidelity"]
+    assert summary["overruns"]["seconds"] == 0
+    assert 0.02 <= summary["wire_overhead"] <= 0.08
+
+
+def test_both_clocks_agree_where_the_host_can_carry_the_run(tmp_path: Path) -> None:
+    slow = ("--set", "links.edge-cloud.rate=2mbit", "--set", "devices.client=raspberry-pi-4")
+    clocks = ("wall", "virtual")
+
+    outcomes = {c: emulated.run(TREE, tmp_path / c, "--clock", c, *slow) for c in clocks}
+
+    elapsed = {c: outcomes[c].summary["elapsed_seconds"] for c in clocks}
+    assert elapsed["wall"] == pytest.approx(elapsed["virtual"], rel=0.05)
+
+
+def test_a_slower_link_costs_exactly_what_its_bytes_predict(tmp_path: Path) -> None:
+    elapsed, payload = {}, 2 * 246_824  # LeNet-5 down and up, twice (two rounds)
+    for rate in (2, 20):
+        change = ("--set", f"links.edge-cloud.rate={rate}mbit")
+        outcome = emulated.run(TREE, tmp_path / str(rate), *VIRTUAL, *change)
+        elapsed[rate] = outcome.summary["elapsed_seconds"]
+
+    wire = 8 * 2 * payload * 1514 / 1448
+    predicted = wire / 2e6 - wire / 20e6
+    assert elapsed[2] - elapsed[20] == pytest.approx(predicted, rel=0.02)
+
+
+def test_little_computing_on_slow_links_runs_far_faster_than_real_time(tmp_path: Path) -> None:
+    slow = STAR.replace('{ rate = "50mbit" }', '"3g"').replace("clients = 2", "clients = 20")
+
+    outcome = emulated.run(slow, tmp_path, *VIRTUAL, "--set", "protocol.rounds=10")
+
+    assert outcome.code == 0, outcome.output
+    summary = outcome.summary
+    assert summary["elapsed_seconds"] / summary["host_training_seconds"] >= 5
+
+
+def test_the_virtual_clock_needs_the_guest(tmp_path: Path) -> None:
+    outcome = emulated.run(STAR, tmp_path, *VIRTUAL, "--backend", "native")
+
+    assert outcome.code == 2
+    assert "--backend guest" in outcome.output
+
+
+def test_every_cell_of_the_fidelity_matrix_takes_its_time() -> None:
+    cells = measure(matrix.CELLS, "virtual", report=lambda cell: None)
+
+    assert len(cells) == len(matrix.CELLS) == 32
+    for cell in cells:
+        assert abs(cell["ping"] - cell["round_trip"]) < 1e-4, cell
+        # Expected: every frame (1514 bytes for 1448 of payload) at the link's rate, half a round
+        # trip for the last one, and the idle time while the window doubles from 10 segments.
+        if cell["long"]:
+            assert abs(error(cell)) <= 0.02, cell
+        else:
+            assert cell["ideal"] <= cell["seconds"] * 1.02, cell
+            assert cell["seconds"] <= 1.02 * (cell["ideal"] + cell["slow_start"]), cell
+
+
+def test_the_wall_clocks_floors_are_looser_but_there() -> None:
+    some = [c for c in matrix.CELLS if c.senders == 1 and c.rate <= 10e6 and c.round_trip <= 0.1]
+
+    started = time.monotonic()
+    cells = measure(some, "wall", report=lambda cell: None)
+
+    assert time.monotonic() - started < 120
+    for cell in cells:
+        assert abs(cell["ping"] - cell["round_trip"]) < 0.010, cell
+        assert abs(error(cell)) <= 0.15, cell
