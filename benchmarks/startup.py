@@ -1,0 +1,100 @@
+"""Start-up of a large tree: Metronome against stock Mininet, in one run, as a ratio.
+
+    python -m benchmarks.startup [--institutions 5] [--clients 40] [--ours-only]
+
+Ours: every host with shaped links AND its node process joined. Stock: Mininet with TCLink and
+LinuxBridge (Debian's bridge-utils), the hosts and links alone, in the same kind of guest.
+"""
+
+import argparse
+import json
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from cli.following import tail
+from netem.backends.guest import Guest
+from netem.backends.process import LAUNCHER
+from netem.spool import RunSpool, sweep
+from protocols.wire import Message, write_file
+from scenarios import loader, planner
+from scenarios.plan import Plan
+
+_PATIENCE_SECONDS = 1200.0
+
+
+def tree(institutions: int, clients: int) -> Plan:
+    """A tree of that size with a model too small to matter."""
+    scenario = loader.check(
+        {
+            "name": "startup",
+            "task": {"dataset": "tiny", "model": "tiny-mlp"},
+            "protocol": {"name": "fedavg", "rounds": 1},
+            "topology": {
+                "kind": "tree",
+                "institutions": institutions,
+                "clients_per_institution": clients,
+            },
+            "links": {
+                "client-edge": {"rate": "100mbit", "delay": "2ms"},
+                "edge-cloud": {"rate": "20mbit", "delay": "20ms"},
+            },
+            "devices": {"client": "instant", "edge": "instant", "cloud": "instant"},
+            "limits": {"join": "10min"},
+        }
+    )
+    samples = [1] * (institutions * clients)
+    return planner.plan(scenario, "startup", "pool", samples, 1, {"w": ("float32", (1,))})
+
+
+def measure(plan: Plan, inside: str, last_phase: str) -> dict[str, Any]:
+    """Boot a guest, run `inside` there, and return the status line of that phase."""
+    with tempfile.TemporaryDirectory(prefix="metronome-startup-") as folder:
+        run_dir = Path(folder)
+        (run_dir / "plan.json").write_text(plan.to_json())
+        write_file(run_dir / "initial.model", Message("initial", "benchmark", 0, {}, {}))
+        sweep()
+        guest = Guest("wall", seed=1, inside=inside)
+        guest.prepare(plan, print)
+        spool = RunSpool("startup")
+        process = guest.start(run_dir, spool.path, run_dir / "guest.log", interactive=False)
+        spool.remember_session(process.pid)
+        status = tail(spool.path / "status.jsonl")
+        phases: dict[str, float] = {}
+        deadline = time.monotonic() + _PATIENCE_SECONDS
+        try:
+            while time.monotonic() < deadline:
+                for fields in status():
+                    phases[fields["phase"]] = fields.get("seconds", 0.0)
+                    if fields["phase"] == last_phase:
+                        return phases
+                if process.poll() is not None:
+                    break
+                time.sleep(0.1)
+            raise RuntimeError((run_dir / "guest.log").read_text(errors="replace")[-2000:])
+        finally:
+            guest.end(process)
+            spool.remove()
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--institutions", type=int, default=5)
+    options.add_argument("--clients", type=int, default=40)
+    options.add_argument("--ours-only", action="store_true")
+    chosen = options.parse_args()
+    plan = tree(chosen.institutions, chosen.clients)
+    phases = measure(plan, LAUNCHER, "training")
+    ours = phases["probing"] + phases["training"]
+    print(f"hosts: {len(plan.nodes)}")
+    print(f"ours: network {phases['probing']:.1f} s, nodes joined {phases['training']:.1f} s more")
+    if not chosen.ours_only:
+        stock = measure(plan, "benchmarks.stock_mininet", "built")["built"]
+        print(f"stock Mininet, hosts and links alone: {stock:.1f} s")
+        print(f"ratio stock / ours: {stock / ours:.2f}")
+    print(json.dumps(phases))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,43 @@
+"""The same tree, built by Mininet's own classes inside a guest; for benchmarks.startup."""
+
+import json
+import time
+from pathlib import Path
+
+from mininet.link import TCLink
+from mininet.net import Mininet
+from mininet.nodelib import LinuxBridge
+from mininet.topo import Topo
+
+from scenarios.plan import Plan
+
+
+class StockTopo(Topo):
+    """The plan's hosts, switches and links with TCLink's own parameters."""
+
+    def build(self, plan: Plan) -> None:
+        for node in plan.nodes:
+            self.addHost(node.name)
+        for number, switch in enumerate(dict.fromkeys(link.switch for link in plan.links), 1):
+            self.addSwitch(switch, dpid=f"{number:x}")
+        for link in plan.links:
+            shape = link.up
+            shaped = (
+                {"bw": shape.rate / 1e6, "delay": f"{shape.delay * 1e3:g}ms"}
+                if shape and shape.rate
+                else {}
+            )
+            self.addLink(link.host, link.switch, **shaped)
+
+
+def main(directories: list[str]) -> None:
+    """Build it and say how long that took."""
+    run_dir, spool = (Path(directory) for directory in directories)
+    plan = Plan.from_json((run_dir / "plan.json").read_text())
+    started = time.monotonic()
+    network = Mininet(topo=StockTopo(plan), switch=LinuxBridge, link=TCLink, controller=None)
+    network.start()
+    line = {"phase": "built", "seconds": time.monotonic() - started}
+    with (spool / "status.jsonl").open("a") as status:
+        status.write(json.dumps(line) + "\n")
+    time.sleep(3600)  # the benchmark ends the guest

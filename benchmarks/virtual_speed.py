@@ -1,0 +1,73 @@
+"""How much the emulation costs on top of the training itself, on the virtual clock.
+
+    python -m benchmarks.virtual_speed [--clients 40] [--data DIR]
+
+Five institutions, LeNet-5, 600 samples a client, tau_i = 4, tau_c = 6, institution-cloud links of
+20 Mbit/s, one global iteration.
+"""
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+SCENARIO = """
+name = "virtual-speed"
+clock = "virtual"
+[task]
+dataset = "fashionmnist"
+model = "lenet5"
+samples_per_client = {samples}
+batch_size = 10
+learning_rate = 0.01
+[protocol]
+name = "fedavg"
+rounds = 1
+edge_rounds = 4
+local_epochs = 6
+[topology]
+kind = "tree"
+institutions = 5
+clients_per_institution = {clients}
+[links]
+client-edge = "lan"
+edge-cloud = {{ rate = "20mbit", delay = "20ms" }}
+[devices]
+client = "gpu-16gb"
+edge = "gpu-16gb"
+cloud = "droplet-1gb"
+[limits]
+join = "10min"
+"""
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--clients", type=int, default=40, help="clients of each institution")
+    options.add_argument("--data", help="data sets in torchvision's layout")
+    chosen = options.parse_args()
+    samples = min(600, 60_000 // (5 * chosen.clients))
+    with tempfile.TemporaryDirectory(prefix="metronome-speed-") as folder:
+        file = Path(folder, "virtual-speed.toml")
+        file.write_text(SCENARIO.format(clients=chosen.clients, samples=samples))
+        command = [sys.executable, "-m", "cli", "run", str(file), "--out", f"{folder}/run"]
+        command += ["--data", chosen.data] if chosen.data else []
+        subprocess.run(command, check=True)
+        summary = json.loads(Path(folder, "run", "summary.json").read_text())
+    training, started = summary["host_training_seconds"], summary["host_startup_seconds"]
+    in_pool = summary["pool_seconds"] / len(os.sched_getaffinity(0)) / training
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    print(f"clients: {5 * chosen.clients} with {samples} samples each")
+    print(f"emulated: {summary['elapsed_seconds']:.2f} s")
+    print(f"host, after start-up: {training:.1f} s (start-up {started:.1f} s)")
+    print(f"emulated / host: {summary['elapsed_seconds'] / training:.3f}")
+    print(f"share of host time training in the pool: {in_pool:.1%}")
+    print(f"largest process: {peak:.0f} MB")
+
+
+if __name__ == "__main__":
+    main()
