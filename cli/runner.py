@@ -13,8 +13,9 @@ from typing import Any, Protocol
 from cli.following import tail
 from cli.preparation import Prepared, worker_count
 from learning.supervisor import PoolBroken, WorkerPool
-from netem import backends
+from netem import backends, spinning
 from netem.interactive import INTERACTIVE
+from netem.spinning import SpinWatch
 from netem.spool import RunSpool
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -118,8 +119,11 @@ class Runner:
         """Until the inside says how it ended, or is gone."""
         status = tail(spool / "status.jsonl")
         evaluations = tail(self._run_dir / "evaluations.jsonl")
+        watch = self._backend.watch(inside, spool)
         while True:
             gone = inside.poll() is not None
+            if watch is not None:
+                self._check_for_spinning(watch, pool)
             for fields in status():
                 if fields["phase"] == "training":
                     self.host.startup = self._lap()
@@ -141,6 +145,15 @@ class Runner:
             pool.check()
             self._display.tick()
             time.sleep(_POLL_SECONDS)
+
+    def _check_for_spinning(self, watch: SpinWatch, pool: WorkerPool) -> None:
+        if any(pool.spool.jobs.iterdir()):
+            watch.reset()  # the guest may be waiting for these
+        elif name := watch.spinning():
+            raise RunFailed(
+                f"{name}: burned the processor for {spinning.SECONDS:g} s without waiting, so that "
+                "no virtual time passes; it must wait with poll, sleep or a socket"
+            )
 
     def _finish_evaluations(self, evaluator: "subprocess.Popen[bytes]", spool: Path) -> None:
         (spool / "evaluate" / "stop").touch()

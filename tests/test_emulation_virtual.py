@@ -5,9 +5,15 @@ import time
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
+from cli.display import RunDisplay
 from cli.fidelity import error, measure
+from cli.preparation import prepare
+from cli.runner import RunFailed, Runner
 from netem import matrix
+from netem.backends.guest import Guest
+from scenarios import loader
 from tests import emulated
 from tests.emulated import STAR, TREE
 
@@ -119,3 +125,22 @@ def test_the_wall_clocks_floors_are_looser_but_there() -> None:
     for cell in cells:
         assert abs(cell["ping"] - cell["round_trip"]) < 0.010, cell
         assert abs(error(cell)) <= 0.15, cell
+
+
+def test_a_node_that_spins_on_the_clock_is_found_and_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("netem.spinning.SECONDS", 8.0)
+    file = tmp_path / "star.toml"
+    file.write_text(STAR)
+    scenario = loader.load(str(file), overrides={"clock": "virtual"})
+    prepared = prepare(scenario, None, str(tmp_path / "run"))
+    prepared.write()
+    backend = Guest("virtual", seed=1, inside="tests.spinner")
+    backend.prepare(prepared.plan, print)
+
+    with (
+        RunDisplay(scenario.protocol.rounds, Console()) as display,
+        pytest.raises(RunFailed, match="client7: burned the processor"),
+    ):
+        Runner(prepared, backend, display).run()

@@ -47,6 +47,9 @@ class Inside:
     def prepare(self, plan: Plan, report: Callable[[str], None]) -> None:
         """Nothing to prepare."""
 
+    def watch(self, inside: "subprocess.Popen[bytes]", spool: Path) -> None:
+        return None
+
     def end(self, inside: "subprocess.Popen[bytes]") -> None:
         inside.kill()
         inside.wait()

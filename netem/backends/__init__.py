@@ -10,6 +10,7 @@ from netem import shaping
 from netem.backends.guest import Guest
 from netem.backends.native import Native
 from netem.capabilities import Capabilities
+from netem.spinning import SpinWatch
 from scenarios.errors import BadInput
 from scenarios.plan import LinkSpec, Plan
 
@@ -27,6 +28,10 @@ class Backend(Protocol):
         self, run_dir: Path, spool: Path, log: Path, interactive: bool
     ) -> "subprocess.Popen[bytes]":
         """Start the inside as a process group of its own (in the foreground if interactive)."""
+        ...
+
+    def watch(self, inside: "subprocess.Popen[bytes]", spool: Path) -> SpinWatch | None:
+        """A watch over processes that stop the inside's clock for ever, where they can."""
         ...
 
     def end(self, inside: "subprocess.Popen[bytes]") -> None:

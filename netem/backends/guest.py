@@ -14,10 +14,12 @@ from pathlib import Path
 
 from netem import guard, kernel
 from netem.backends import process
+from netem.spinning import SpinWatch
 from scenarios.errors import BadInput
 from scenarios.plan import Plan
 
 STOCK_KERNEL = "linux.uml"
+UMID = "guest"  # the kernel's folder in the spool, with its management console
 SHARED_MEMORY = Path("/dev/shm")
 _BASE_BYTES = 400 << 20
 _NODE_BYTES = 6 << 20
@@ -81,11 +83,18 @@ class Guest:
             "ssl=null",
             "quiet",
             f"uml_dir={spool}",
+            f"umid={UMID}",
         ]
         if self._clock == "virtual":
-            command += ["time-travel=inf-cpu", f"metronome.seed={self._seed}"]
+            seeds = [f"metronome.seed={self._seed}", f"sch_netem.seed={self._seed}"]
+            command += ["time-travel=inf-cpu", *seeds]
         environment = {"TMPDIR": str(SHARED_MEMORY), "METRONOME_RUNNER": str(os.getpid())}
         return process.start(command, log, interactive, environment)
+
+    def watch(self, inside: "subprocess.Popen[bytes]", spool: Path) -> SpinWatch | None:
+        """A watch over processes that stop the clock for ever; only the virtual one can stop."""
+        console = spool / UMID / "mconsole"
+        return SpinWatch(inside.pid, console) if self._clock == "virtual" else None
 
     def end(self, inside: "subprocess.Popen[bytes]") -> None:
         """The guest ends whole: see netem.guard."""
