@@ -47,7 +47,7 @@ class SpinWatch:
         return None
 
     def _used(self) -> tuple[float, dict[int, float]]:
-        """Processor seconds of the guest's kernel, and of each process that stands for a guest's."""
+        """Processor seconds of the guest's kernel, and of each of its processes."""
         kernel, processes = 0.0, {}
         try:
             for process in self._guard.children(recursive=True):
