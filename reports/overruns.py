@@ -16,6 +16,7 @@ class Overruns:
     nodes: int
     seconds: float
     share: float | None
+    by_node: dict[str, float]  # seconds of those that overran noticeably
 
 
 def overruns(events: list[Event]) -> Overruns:
@@ -27,8 +28,10 @@ def overruns(events: list[Event]) -> Overruns:
             late[event.node] += event.fields.get("overrun") or 0.0
             computing[event.node] += event.seconds
     total, whole = sum(late.values()), sum(computing.values())
+    noticeable = sorted(node for node in late if late[node] > NOTICEABLE * computing[node])
     return Overruns(
-        nodes=sum(late[node] > NOTICEABLE * computing[node] for node in late),
+        nodes=len(noticeable),
         seconds=round(total, 6),
         share=round(total / whole, 6) if whole else None,
+        by_node={node: round(late[node], 6) for node in noticeable},
     )

@@ -171,7 +171,7 @@ def test_a_run_that_left_nothing_still_has_readable_files(tmp_path: Path) -> Non
     assert read["rounds"] == 0
     for key in ("elapsed_seconds", "final_accuracy", "bytes_on_wire", "wire_overhead", "drops"):
         assert read[key] is None
-    assert read["overruns"] == {"nodes": 0, "seconds": 0.0, "share": None}
+    assert read["overruns"] == {"nodes": 0, "seconds": 0.0, "share": None, "by_node": {}}
     assert "no room in /dev/shm" in _shown(summary)
 
 
