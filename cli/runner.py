@@ -119,7 +119,7 @@ class Runner:
         """Until the inside says how it ended, or is gone."""
         status = tail(spool / "status.jsonl")
         evaluations = tail(self._run_dir / "evaluations.jsonl")
-        watch = self._backend.watch(inside, spool)
+        watch = self._backend.watch(inside, spool, self._run_dir / "logs" / "network.log")
         while True:
             gone = inside.poll() is not None
             if watch is not None:

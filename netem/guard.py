@@ -1,9 +1,9 @@
 """Stands between the runner and the guest, and sees to it that the guest ends whole.
 
-User Mode Linux keeps a host process for every guest process. Kill only the kernel's own process and
-the others run on, on the host, as if they were host programs. So the guest and the guard share one
-process group, and whatever ends the guest ends the group at once: the runner by `end`, the kernel
-when the runner is gone.
+User Mode Linux keeps a host process for every guest process. With a stock kernel, kill only the
+kernel's own process and the others run on, on the host, as if they were host programs. So the guest
+has a process group of its own, and whatever ends it ends the group at once: the runner through
+`end`, the guard itself when the runner is gone.
 
 Run as `python -m netem.guard COMMAND...`.
 """
@@ -13,28 +13,50 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
+from types import FrameType
 
 from netem import syscalls
+from netem.spool import remember_session
+
+_PATIENCE_SECONDS = 5.0
 
 
-def end(guard_pid: int) -> None:
-    """Kill a guard's whole group, itself included."""
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(guard_pid, signal.SIGKILL)
+def end(guard: "subprocess.Popen[bytes]") -> None:
+    """Have a guard end its guest, and itself."""
+    guard.terminate()
+    try:
+        guard.wait(_PATIENCE_SECONDS)
+    except subprocess.TimeoutExpired:
+        guard.kill()
+        guard.wait()
 
 
 def main(command: list[str]) -> int:
-    """Run the command in a group of our own until it ends, or our parent does."""
-    if os.getpgrp() != os.getpid():
-        os.setpgid(0, 0)
-        if os.isatty(0):
-            signal.signal(signal.SIGTTOU, signal.SIG_IGN)
-            os.tcsetpgrp(0, os.getpgrp())
-    signal.signal(signal.SIGTERM, lambda *_: end(os.getpgrp()))
+    """Run the command in a session of its own until it ends, or we are told to end it."""
+    guest: subprocess.Popen[bytes] | None = None
+
+    def end_guest(_signal: int, _frame: FrameType | None) -> None:
+        if guest is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(guest.pid, signal.SIGKILL)
+        os._exit(1)
+
+    signal.signal(signal.SIGTERM, end_guest)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the runner, who then ends us
     syscalls.die_with_parent(signal.SIGTERM)
     if os.getppid() != int(os.environ["METRONOME_RUNNER"]):
         return 1  # the runner was gone before the line above
-    return subprocess.run(command, check=False).returncode
+    os.nice(int(os.environ.get("METRONOME_NICE", "0")))
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})  # not between start and assignment
+    guest = subprocess.Popen(command, start_new_session=True, preexec_fn=_unblock)
+    _unblock()
+    remember_session(Path(os.environ["METRONOME_SPOOL"]), guest.pid)
+    return guest.wait()
+
+
+def _unblock() -> None:
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
 
 
 if __name__ == "__main__":

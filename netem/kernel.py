@@ -73,8 +73,9 @@ def key() -> str:
 
 
 def configuration_key() -> str:
-    parts = (kernel_build.CONFIG, kernel_build.PATCH)
-    return hashlib.sha256(b"\0".join(path.read_bytes() for path in parts)).hexdigest()[:16]
+    parts = [path.read_bytes() for path in (kernel_build.CONFIG, kernel_build.PATCH)]
+    parts += [kernel_build.COMPILER_OPTIONS.encode(), kernel_build.DRIVERS.encode()]
+    return hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
 
 
 def wait_for_turn(lock: TextIO, report: Report) -> None:

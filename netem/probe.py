@@ -19,7 +19,7 @@ _CHUNK = 1 << 16
 _WARM_SHARE = 0.2
 _SLOW_START_ROUND_TRIPS = 12
 _SHORTEST_SECONDS, _LONGEST_SECONDS = 0.25, 30.0
-_MOST_BYTES = 8_000_000
+_LEAST_BYTES, _MOST_BYTES = 250_000, 8_000_000  # fewer packets would not make a rate
 _PATIENCE_SECONDS = 300.0
 
 
@@ -37,7 +37,8 @@ def probe_bytes(shape: Shape, round_trip: float) -> int:
     if shape.rate is None:
         return _MOST_BYTES // 4
     seconds = max(_SHORTEST_SECONDS, _SLOW_START_ROUND_TRIPS * round_trip)
-    return min(_MOST_BYTES, round(shape.rate * min(seconds, _LONGEST_SECONDS) / 8))
+    wanted = round(shape.rate * min(seconds, _LONGEST_SECONDS) / 8)
+    return max(_LEAST_BYTES, min(_MOST_BYTES, wanted))
 
 
 def expected_round_trip(up: Shape, down: Shape) -> float:

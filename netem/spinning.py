@@ -21,8 +21,8 @@ _ONE_SHARE = 0.9  # of what all guest processes used
 class SpinWatch:
     """Looks at the guest's host processes now and then: the guard, its kernel, and their stubs."""
 
-    def __init__(self, guard: int, console: Path) -> None:
-        self._guard, self._console = psutil.Process(guard), console
+    def __init__(self, guard: int, console: Path, log: Path) -> None:
+        self._guard, self._console, self._log = psutil.Process(guard), console, log
         self.reset()
 
     def reset(self) -> None:
@@ -61,9 +61,11 @@ class SpinWatch:
         return kernel, processes
 
     def _name(self) -> str:
+        """The process that the guest's kernel calls running; it says so on its own console."""
         try:
-            answer = mconsole.ask(self._console, "sysrq p")
+            mconsole.ask(self._console, "sysrq 9")  # have it say all, whatever `quiet` silenced
+            mconsole.ask(self._console, "sysrq t")
         except OSError:
             return "a guest process"
-        match = re.search(r"[Cc]omm: (\S+)", answer)
-        return match[1] if match else "a guest process"
+        running = re.findall(r"task:(\S+)\s+state:R", self._log.read_text(errors="replace"))
+        return running[-1] if running else "a guest process"

@@ -36,14 +36,19 @@ class RunSpool:
 
     def remember_session(self, leader: int) -> None:
         """Note a session that must end with this run, should the runner not live to end it."""
-        with (self.path / "sessions").open("a") as file:
-            file.write(f"{leader} {_started(leader)}\n")
+        remember_session(self.path, leader)
 
     def remove(self) -> None:
         """End remembered sessions and delete the directory."""
         _end_sessions(self.path)
         shutil.rmtree(self.path, ignore_errors=True)
         self._lock.close()
+
+
+def remember_session(spool: Path, leader: int) -> None:
+    """Note a session in a spool directory, whose sweeping will end it."""
+    with (spool / "sessions").open("a") as file:
+        file.write(f"{leader} {_started(leader)}\n")
 
 
 def sweep() -> list[str]:

@@ -57,7 +57,7 @@ def test_a_run_on_the_virtual_clock_is_exact(tmp_path: Path) -> None:
     assert outcome.code == 0, outcome.output
     summary = outcome.summary
     assert summary["fidelity"]["verdict"] == "exact", summary["fidelity"]
-    assert summary["overruns"]["seconds"] == 0
+    assert summary["overruns"]["nodes"] == 0
     assert 0.02 <= summary["wire_overhead"] <= 0.08
 
 

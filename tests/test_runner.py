@@ -47,7 +47,7 @@ class Inside:
     def prepare(self, plan: Plan, report: Callable[[str], None]) -> None:
         """Nothing to prepare."""
 
-    def watch(self, inside: "subprocess.Popen[bytes]", spool: Path) -> None:
+    def watch(self, inside: "subprocess.Popen[bytes]", spool: Path, log: Path) -> None:
         return None
 
     def end(self, inside: "subprocess.Popen[bytes]") -> None:

@@ -30,7 +30,7 @@ class Backend(Protocol):
         """Start the inside as a process group of its own (in the foreground if interactive)."""
         ...
 
-    def watch(self, inside: "subprocess.Popen[bytes]", spool: Path) -> SpinWatch | None:
+    def watch(self, inside: "subprocess.Popen[bytes]", spool: Path, log: Path) -> SpinWatch | None:
         """A watch over processes that stop the inside's clock for ever, where they can."""
         ...
 

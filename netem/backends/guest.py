@@ -88,18 +88,24 @@ class Guest:
         if self._clock == "virtual":
             seeds = [f"metronome.seed={self._seed}", f"sch_netem.seed={self._seed}"]
             command += ["time-travel=inf-cpu", *seeds]
-        environment = {"TMPDIR": str(SHARED_MEMORY), "METRONOME_RUNNER": str(os.getpid())}
+        environment = {
+            "TMPDIR": str(SHARED_MEMORY),
+            "METRONOME_RUNNER": str(os.getpid()),
+            "METRONOME_SPOOL": str(spool),
+        }
+        if self._clock == "virtual":
+            # A guest that waits for results keeps a core busy: the workers go first.
+            environment["METRONOME_NICE"] = "10"
         return process.start(command, log, interactive, environment)
 
-    def watch(self, inside: "subprocess.Popen[bytes]", spool: Path) -> SpinWatch | None:
+    def watch(self, inside: "subprocess.Popen[bytes]", spool: Path, log: Path) -> SpinWatch | None:
         """A watch over processes that stop the clock for ever; only the virtual one can stop."""
         console = spool / UMID / "mconsole"
-        return SpinWatch(inside.pid, console) if self._clock == "virtual" else None
+        return SpinWatch(inside.pid, console, log) if self._clock == "virtual" else None
 
     def end(self, inside: "subprocess.Popen[bytes]") -> None:
         """The guest ends whole: see netem.guard."""
-        guard.end(inside.pid)
-        inside.wait()
+        guard.end(inside)
 
 
 def _write_init(inside: str, run_dir: Path, spool: Path) -> Path:

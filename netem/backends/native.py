@@ -30,7 +30,7 @@ class Native:
         command = [*_UNSHARE, sys.executable, "-m", process.LAUNCHER, str(run_dir), str(spool)]
         return process.start(command, log, interactive, {"OPENBLAS_NUM_THREADS": "1"})
 
-    def watch(self, inside: "subprocess.Popen[bytes]", spool: Path) -> SpinWatch | None:
+    def watch(self, inside: "subprocess.Popen[bytes]", spool: Path, log: Path) -> SpinWatch | None:
         """Nobody can stop the host's clock."""
         return None
 
