@@ -4,6 +4,7 @@ Waiting for a worker's result also stops the guest's clock, and so does heavy tr
 the processor busy with one single process all the while.
 """
 
+import contextlib
 import re
 import time
 from pathlib import Path
@@ -61,11 +62,8 @@ class SpinWatch:
         return kernel, processes
 
     def _name(self) -> str:
-        """The process that the guest's kernel calls running; it says so on its own console."""
-        try:
-            mconsole.ask(self._console, "sysrq 9")  # have it say all, whatever `quiet` silenced
-            mconsole.ask(self._console, "sysrq t")
-        except OSError:
-            return "a guest process"
-        running = re.findall(r"task:(\S+)\s+state:R", self._log.read_text(errors="replace"))
-        return running[-1] if running else "a guest process"
+        """Which process it is: the guest's kernel names it in its last words, so it has to go."""
+        with contextlib.suppress(OSError):
+            mconsole.ask(self._console, "sysrq c")
+        named = re.findall(r"PID: \d+ Comm: (\S+)", self._log.read_text(errors="replace"))
+        return named[-1] if named else "a guest process"
