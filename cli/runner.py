@@ -20,6 +20,7 @@ from netem.spool import RunSpool
 
 ROOT = Path(__file__).resolve().parent.parent
 _POLL_SECONDS = 0.1
+_WORKERS_NICE = 5
 _GRACE_SECONDS = 3.0  # for an inside that has said its last word to end by itself
 _EVALUATION_SECONDS = 600.0
 
@@ -58,7 +59,10 @@ class Runner:
         """RunFailed with the cause when a node, worker, link or guest fails."""
         self._mark = time.monotonic()
         spool = RunSpool(self._prepared.plan.run)
-        pool = WorkerPool(self._run_dir, spool.path, worker_count(self._prepared.scenario))
+        # On the wall clock the network goes first: its timers are what is measured.
+        nice = _WORKERS_NICE if self._prepared.plan.clock == "wall" else 0
+        workers = worker_count(self._prepared.scenario)
+        pool = WorkerPool(self._run_dir, spool.path, workers, nice=nice)
         evaluator: subprocess.Popen[bytes] | None = None
         inside: subprocess.Popen[bytes] | None = None
         try:
