@@ -16,6 +16,7 @@ from typing import Any
 from cli.following import tail
 from netem.backends.guest import Guest
 from netem.backends.process import LAUNCHER
+from netem.signals import WORKERS_READY
 from netem.spool import RunSpool, sweep
 from protocols.wire import Message, write_file
 from scenarios import loader, planner
@@ -58,6 +59,7 @@ def measure(plan: Plan, inside: str, last_phase: str) -> dict[str, Any]:
         guest = Guest("wall", seed=1, inside=inside)
         guest.prepare(plan, print)
         spool = RunSpool("startup")
+        (spool.path / WORKERS_READY).touch()  # there are none
         process = guest.start(run_dir, spool.path, run_dir / "guest.log", interactive=False)
         spool.remember_session(process.pid)
         status = tail(spool.path / "status.jsonl")

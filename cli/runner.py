@@ -14,7 +14,7 @@ from cli.following import tail
 from cli.preparation import Prepared, worker_count
 from learning.supervisor import PoolBroken, WorkerPool
 from netem import backends, spinning
-from netem.interactive import INTERACTIVE
+from netem.signals import INTERACTIVE, WORKERS_READY
 from netem.spinning import SpinWatch
 from netem.spool import RunSpool
 
@@ -123,6 +123,7 @@ class Runner:
         """Until the inside says how it ended, or is gone."""
         status = tail(spool / "status.jsonl")
         evaluations = tail(self._run_dir / "evaluations.jsonl")
+        ready = spool / WORKERS_READY
         watch = self._backend.watch(inside, spool, self._run_dir / "logs" / "network.log")
         while True:
             gone = inside.poll() is not None
@@ -147,6 +148,8 @@ class Runner:
             if gone:
                 raise RunFailed(self._obituary(inside))
             pool.check()
+            if not ready.exists() and pool.ready():
+                ready.touch()
             self._display.tick()
             time.sleep(_POLL_SECONDS)
 

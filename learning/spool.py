@@ -59,6 +59,10 @@ class Spool:
         """Why a job gave nothing."""
         return self.results / f"{job}{ERROR}"
 
+    def ready(self, index: int) -> Path:
+        """Says that a worker has loaded all it needs."""
+        return self.root / f"ready-{index}"
+
     def stats(self, index: int) -> Path:
         """One line per job that worker `index` trained: the host seconds it took."""
         return self.root / f"worker-{index}.stats"

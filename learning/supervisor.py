@@ -78,6 +78,10 @@ class WorkerPool:
             self._workers[position] = self._launch(worker.index)
             self._workers[position].idle_deaths = idle_deaths
 
+    def ready(self) -> bool:
+        """Whether every worker has loaded all it needs."""
+        return all(self.spool.ready(worker.index).exists() for worker in self._workers)
+
     def stop(self) -> None:
         """End all workers: ask, then terminate, then kill."""
         self.spool.stop.touch()

@@ -77,7 +77,10 @@ def main() -> None:
     os.nice(arguments.nice)
     torch.set_num_threads(1)
     spool = Spool(arguments.spool)
-    worker = Worker(spool, arguments.index, Context.load(arguments.run))
+    context = Context.load(arguments.run)
+    context.warm_up()
+    spool.ready(arguments.index).touch()
+    worker = Worker(spool, arguments.index, context)
     work_until(spool.stop.exists, worker.step, parent)
 
 

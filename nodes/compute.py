@@ -6,6 +6,7 @@ from math import ceil
 from pathlib import Path
 from typing import Any
 
+from learning.pool import SpoolTrainer, Waits, sleeping, standing_still
 from learning.seam import Result, Task, Trainer
 from nodes.phases import now
 from protocols.base import Tensors, Work
@@ -18,10 +19,12 @@ def make_trainer(plan: Plan, run_dir: Path, spool: Path, node: str) -> Trainer:
         from learning.inline import InlineTrainer
 
         return InlineTrainer.load(run_dir)
-    from learning.pool import SpoolTrainer, sleeping, standing_still
+    return SpoolTrainer(spool, waits(plan, spool, node))
 
-    waits = sleeping if plan.pause == "sleep" else standing_still(spool / f"pause-{node}")
-    return SpoolTrainer(spool, waits)
+
+def waits(plan: Plan, spool: Path, who: str) -> Waits:
+    """How to wait for something outside: the plan says whether time may pass meanwhile."""
+    return sleeping if plan.pause == "sleep" else standing_still(spool / f"pause-{who}")
 
 
 def sleep_until(moment: float) -> None:

@@ -21,8 +21,9 @@ import zmq  # noqa: F401
 
 from learning import pool  # noqa: F401
 from netem import probe
-from netem.interactive import INTERACTIVE
+from netem.signals import INTERACTIVE, WORKERS_READY
 from nodes import client, cloud, edge  # noqa: F401
+from nodes.compute import waits
 from nodes.control import Control
 from nodes.inside import live
 from nodes.records import Records
@@ -31,6 +32,7 @@ from scenarios.plan import Plan
 
 _START_ORDER = ("cloud", "edge", "client")
 _SERVERS = ("cloud", "edge")
+_WORKERS_SECONDS = 300.0
 
 
 class NodeFailed(Exception):
@@ -79,6 +81,7 @@ class Launch:
         probed = time.monotonic()
         self.records.status(phase="joining", seconds=probed - up)
         self._start_nodes()
+        self._wait_for_workers()
         self.records.status(phase="training", seconds=time.monotonic() - probed)
         self.records.links(0, self.network.counters())
         self._controls["cloud"].say("go")
@@ -108,6 +111,13 @@ class Launch:
 
     def _live(self, name: str, line: socket.socket) -> None:
         live(self.plan.node(name), self.plan, self.run_dir, self.spool, Control(line))
+
+    def _wait_for_workers(self) -> None:
+        """The pool loads torch and the data meanwhile; that must not count as training time."""
+        for _ in waits(self.plan, self.spool, "launcher")(_WORKERS_SECONDS):
+            if (self.spool / WORKERS_READY).exists():
+                return
+        raise NodeFailed("the workers were not ready in time; see logs/worker-0.log")
 
     def _probe_links(self) -> list[dict[str, Any]]:
         """Measure one link of every kind that is used, between the hosts that will use it."""
