@@ -19,7 +19,6 @@ import msgpack  # noqa: F401
 import numpy  # noqa: F401
 import zmq  # noqa: F401
 
-from learning import pool  # noqa: F401
 from netem import probe
 from netem.signals import INTERACTIVE, WORKERS_READY
 from nodes import client, cloud, edge  # noqa: F401

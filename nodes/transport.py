@@ -38,7 +38,8 @@ class Endpoint:
             self._socket.setsockopt(option, 0)
         self._socket.setsockopt(zmq.LINGER, _LINGER_MS)
         self._socket.setsockopt(zmq.RECONNECT_IVL, 20)
-        self._socket.setsockopt(zmq.MAXMSGSIZE, max_bytes)
+        # Up to this a message that is too large is refused by name; ZeroMQ cuts off what is beyond.
+        self._socket.setsockopt(zmq.MAXMSGSIZE, 4 * max_bytes)
         self._readable = select.poll()
         self._readable.register(self._socket.getsockopt(zmq.FD), select.POLLIN)  # type: ignore[arg-type]
 
