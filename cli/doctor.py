@@ -44,6 +44,9 @@ def doctor() -> int:
         LinkSpec("host", "switch", tier, None, *planner.shapes(link))
         for tier, link in scenario.links.items()
     ]
-    name, why = backends.choose("auto", scenario.clock, links, can)
-    console.print(f"A run of quickstart would take the backend [bold]{name}[/bold]: {why}.")
+    for clock in ("virtual", "wall"):
+        name, why = backends.choose("auto", clock, links, can)
+        console.print(
+            f"On the {clock} clock, quickstart would take the backend [bold]{name}[/bold]: {why}."
+        )
     return 0

@@ -65,7 +65,7 @@ def test_doctor_shows_what_there_is_and_the_backend_with_its_reason(
     for name in ("namespaces", "HTB", "netem", "Open vSwitch", "/dev/shm", "memory", "cores"):
         assert name in shown
     assert os.uname().release in shown
-    assert f"A run of quickstart would take the {conclusion}" in shown
+    assert f"On the wall clock, quickstart would take the {conclusion}" in shown
 
 
 @pytest.mark.parametrize(

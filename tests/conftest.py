@@ -1,0 +1,11 @@
+"""What all tests rely on."""
+
+import signal
+
+import pytest
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _ctrl_c_is_heard() -> None:
+    """Whoever starts the tests in the background may have SIGINT ignored, and that is inherited."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
