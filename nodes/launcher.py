@@ -26,6 +26,7 @@ from nodes.compute import waits
 from nodes.control import Control
 from nodes.inside import live
 from nodes.records import Records
+from nodes.warming import warm_up
 from protocols import registry
 from scenarios.plan import Plan
 
@@ -94,6 +95,7 @@ class Launch:
     def _build(self) -> None:
         from netem.network import Network
 
+        warm_up()
         gc.collect()
         gc.freeze()  # the collector would touch, and so copy, every page in every child
         self.network = Network(self.plan, self._live)
