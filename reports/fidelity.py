@@ -4,8 +4,8 @@
 (0.01 % is what the clock's own grain can make).
 `good`: within 5 % and 2 ms (or 10 % of the round trip), overruns at most 2 % of computing.
 `distorted`: anything else, explained in a sentence.
-A link with jitter is allowed its jitter; one with loss is not judged by its rate, because what TCP
-reaches over a lossy link is what the run is there to find out.
+A link with jitter is allowed its jitter; one with jitter or loss is not judged by its rate, because
+what TCP reaches over it is what the run is there to find out.
 """
 
 import json
@@ -67,9 +67,7 @@ def _fault(bounds: Bounds, probes: Probes, overrun_share: float) -> str:
     for probe in probes:
         for error in _rate_errors([probe]):
             if abs(error) > bounds.rate:
-                return (
-                    f"{probe['link']} carries {error:+.1%} of its rate: the host is too slow for it"
-                )
+                return f"{probe['link']}'s rate is off by {error:+.1%}: the host is too busy"
         allowed = bounds.delay_seconds + probe["jitter"] * 2
         allowed += bounds.delay_share * probe["round_trip_asked"]
         if abs(probe["round_trip_error"]) > allowed:
@@ -84,7 +82,8 @@ def _fault(bounds: Bounds, probes: Probes, overrun_share: float) -> str:
 
 
 def _rate_errors(probes: Probes) -> list[float]:
-    return [p["rate_error"] for p in probes if p["rate_error"] is not None and not p["loss"]]
+    steady = [p for p in probes if not p["loss"] and not p["jitter"]]
+    return [p["rate_error"] for p in steady if p["rate_error"] is not None]
 
 
 def _largest(errors: Any) -> float | None:

@@ -45,8 +45,8 @@ def test_a_distorted_run_says_why(changes: dict[str, Any], overrun: float, word:
     assert word in found["reason"]
 
 
-def test_jitter_is_allowed_and_loss_excuses_the_rate() -> None:
-    jittery = probed(round_trip_error=0.003, jitter=0.002)
+def test_jitter_is_allowed_and_jitter_or_loss_excuses_the_rate() -> None:
+    jittery = probed(round_trip_error=0.003, rate_error=-0.4, jitter=0.002)
     lossy = probed(rate_error=-0.5, loss=0.01)
 
     assert judge([jittery, lossy], overrun_share=0.0, drops=9)["verdict"] == "exact"
