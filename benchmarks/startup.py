@@ -8,6 +8,7 @@ LinuxBridge (Debian's bridge-utils), the hosts and links alone, in the same kind
 
 import argparse
 import json
+import shutil
 import tempfile
 import time
 from pathlib import Path
@@ -86,6 +87,8 @@ def main() -> None:
     options.add_argument("--clients", type=int, default=40)
     options.add_argument("--ours-only", action="store_true")
     chosen = options.parse_args()
+    if not chosen.ours_only and shutil.which("brctl") is None:
+        options.error("stock Mininet's LinuxBridge needs Debian's bridge-utils; or use --ours-only")
     plan = tree(chosen.institutions, chosen.clients)
     phases = measure(plan, LAUNCHER, "training")
     ours = phases["probing"] + phases["training"]
