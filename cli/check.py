@@ -56,6 +56,8 @@ def _steps(fast: bool, extra: list[str]) -> list[tuple[str, list[str]]]:
         ("tests without emulation", [*pytest, "not emulation"]),
     ]
     if not fast:
+        # First, because no single test should have to wait four minutes for it.
+        steps.append(("virtual clock's kernel", ["cli", "kernel"]))
         steps.append(("tests with emulation", [*pytest, "emulation"]))
     return steps
 

@@ -33,11 +33,13 @@ def test_all_steps_run_in_order(
 
     code = check.run([])
 
-    assert [command[0] for command in commands] == ["ruff", "ruff", "mypy", "pytest", "pytest"]
-    assert [command[-1] for command in commands[3:]] == ["not emulation", "emulation"]
+    tools = [command[0] for command in commands]
+    assert tools == ["ruff", "ruff", "mypy", "pytest", "cli", "pytest"]
+    last = [command[-1] for command in commands[3:]]
+    assert last == ["not emulation", "kernel", "emulation"]
     assert code == 0
     assert (
-        capsys.readouterr().out.splitlines()[-1].startswith("metronome test: all 5 checks passed")
+        capsys.readouterr().out.splitlines()[-1].startswith("metronome test: all 6 checks passed")
     )
 
 
@@ -56,7 +58,7 @@ def test_later_steps_run_after_a_failure(
 
     code = check.run([])
 
-    assert len(commands) == 5
+    assert len(commands) == 6
     assert code == 1
     assert "FAILED: mypy" in capsys.readouterr().out.splitlines()[-1]
 
