@@ -7,13 +7,17 @@ Five institutions, LeNet-5, 600 samples a client, tau_i = 4, tau_c = 6, institut
 """
 
 import argparse
+import contextlib
 import json
 import os
-import resource
+import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
+
+import psutil
 
 SCENARIO = """
 name = "virtual-speed"
@@ -21,7 +25,8 @@ clock = "virtual"
 [task]
 dataset = "fashionmnist"
 model = "lenet5"
-samples_per_client = {samples}
+samples_per_client = 600
+shared_samples = true
 batch_size = 10
 learning_rate = 0.01
 [protocol]
@@ -45,28 +50,47 @@ join = "10min"
 """
 
 
+def watch(run: "subprocess.Popen[bytes]") -> tuple[int, int]:
+    """Until the run ends: the most memory its guest took (a file in /dev/shm), and the others."""
+    before = shutil.disk_usage("/dev/shm").used
+    guest = outside = 0
+    while run.poll() is None:
+        guest = max(guest, shutil.disk_usage("/dev/shm").used - before)
+        with contextlib.suppress(psutil.NoSuchProcess):
+            family = [psutil.Process(run.pid), *psutil.Process(run.pid).children(recursive=True)]
+            # The guest's own processes all show the same file.
+            pythons = [process for process in family if process.name().startswith("python")]
+            outside = max(outside, sum(process.memory_info().rss for process in pythons))
+        time.sleep(1)
+    if run.returncode != 0:
+        raise SystemExit(f"the run failed with code {run.returncode}")
+    return guest, outside
+
+
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--clients", type=int, default=40, help="clients of each institution")
     options.add_argument("--data", help="data sets in torchvision's layout")
     chosen = options.parse_args()
-    samples = min(600, 60_000 // (5 * chosen.clients))
     with tempfile.TemporaryDirectory(prefix="metronome-speed-") as folder:
         file = Path(folder, "virtual-speed.toml")
-        file.write_text(SCENARIO.format(clients=chosen.clients, samples=samples))
+        file.write_text(SCENARIO.format(clients=chosen.clients))
         command = [sys.executable, "-m", "cli", "run", str(file), "--out", f"{folder}/run"]
         command += ["--data", chosen.data] if chosen.data else []
-        subprocess.run(command, check=True)
+        guest, outside = watch(subprocess.Popen(command))
         summary = json.loads(Path(folder, "run", "summary.json").read_text())
     training, started = summary["host_training_seconds"], summary["host_startup_seconds"]
     in_pool = summary["pool_seconds"] / len(os.sched_getaffinity(0)) / training
-    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
-    print(f"clients: {5 * chosen.clients} with {samples} samples each")
+    print(f"clients: {5 * chosen.clients} with 600 samples each")
     print(f"emulated: {summary['elapsed_seconds']:.2f} s")
     print(f"host, after start-up: {training:.1f} s (start-up {started:.1f} s)")
     print(f"emulated / host: {summary['elapsed_seconds'] / training:.3f}")
     print(f"share of host time training in the pool: {in_pool:.1%}")
-    print(f"largest process: {peak:.0f} MB")
+    nodes = 5 * chosen.clients + 6
+    print(
+        f"peak memory: guest {guest / 1e6:.0f} MB ({guest / nodes / 1e6:.1f} MB a node), ", end=""
+    )
+    print(f"workers, evaluator and runner {outside / 1e6:.0f} MB")
 
 
 if __name__ == "__main__":

@@ -32,6 +32,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     run.add_argument("--links", action="append", default=[], metavar="TIER=PROFILE")
     run.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="changes")
+    run.add_argument("--variant", help="one of the scenario's methods (default: its first)")
+    run.add_argument("--size", help="one of the scenario's sizes (default: its first)")
     run.add_argument("--clock", choices=("wall", "virtual"))
     run.add_argument("--backend", choices=("auto", "native", "guest"))
     run.add_argument("--seed", type=int)
@@ -71,6 +73,8 @@ def _run(options: argparse.Namespace) -> int:
         data_dir=Path(data).resolve() if data else None,
         out=options.out,
         interactive=options.cli,
+        variant=options.variant,
+        size=options.size,
     )
 
 

@@ -1,6 +1,5 @@
 """`metronome list` and `metronome profiles`."""
 
-import tomllib
 from typing import Any
 
 from rich.console import Console
@@ -15,8 +14,14 @@ def scenarios() -> int:
     table = Table(title="Scenarios", title_justify="left")
     table.add_column("name", style="bold", no_wrap=True)
     table.add_column("about")
-    for name, path in loader.library().items():
-        table.add_row(name, tomllib.loads(path.read_text()).get("about", ""))
+    for name in loader.library():
+        choices = loader.choices(name)
+        lines = [loader.load(name).about]
+        if choices.variants:
+            lines.append(f"--variant {', '.join(choices.variants)}")
+        if choices.sizes:
+            lines.append(f"--size {', '.join(choices.sizes)}")
+        table.add_row(name, "\n".join(lines))
     Console().print(table)
     return 0
 

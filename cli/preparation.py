@@ -88,6 +88,7 @@ def prepare(scenario: Scenario, data_dir: Path | None, out: str | None) -> Prepa
         task.samples_per_client,
         task.concentration,
         scenario.seed,
+        task.shared_samples,
     )
     shape = (data.channels, data.size, data.classes)
     initial = models.export(models.build(task.model, *shape, seed=scenario.seed))

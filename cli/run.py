@@ -27,11 +27,13 @@ def run(
     data_dir: Path | None,
     out: str | None,
     interactive: bool,
+    variant: str | None = None,
+    size: str | None = None,
 ) -> int:
     """Run one scenario and show what came of it; 0, or 1 when the run itself failed."""
     began = time.monotonic()
     console = Console()
-    scenario = loader.load(name_or_file, changes, links, overrides)
+    scenario = loader.load(name_or_file, changes, links, overrides, variant, size)
     for name in sweep():
         console.print(f"cleared away what a killed run had left: {name}")
     prepared = prepare(scenario, data_dir, out)
@@ -53,6 +55,7 @@ def run(
         prepared.run_dir,
         RunFacts(
             name=scenario.name,
+            variant=scenario.variant,
             protocol=scenario.protocol.name,
             clock=scenario.clock,
             backend=chosen,

@@ -1,6 +1,7 @@
 """How the training set is dealt out to the clients, by the name of the kind.
 
-A new kind is one function that returns disjoint index arrays, its name in NAMES and its case in
+A new kind is one function that returns disjoint index arrays (clients share samples only where
+the scenario says so), its name in NAMES and its case in
 `make`.
 """
 
@@ -21,8 +22,21 @@ def make(
     samples_per_client: int | None,
     concentration: float | None,
     seed: int,
+    shared: bool = False,
 ) -> list[np.ndarray]:
-    """For every client the indices of its training samples; the same for the same seed."""
+    """For every client the indices of its training samples; the same for the same seed.
+
+    With `shared` every client draws from the whole training set, whatever the others have: two may
+    hold the same sample, and all together more than there are.
+    """
+    if shared:
+        return [
+            part
+            for client in range(clients)
+            for part in make(
+                kind, labels, 1, samples_per_client, concentration, _seed(seed, client)
+            )
+        ]
     rng = np.random.default_rng((seed, _STREAM))
     match kind:
         case "iid":
@@ -36,6 +50,11 @@ def make(
     close = difflib.get_close_matches(kind.lower(), NAMES, 1)
     hint = f'did you mean "{close[0]}"? ' if close else ""
     raise BadInput(f'task.partition: unknown kind "{kind}"; {hint}(there are {", ".join(NAMES)})')
+
+
+def _seed(seed: int, client: int) -> int:
+    """A stream of its own for that client."""
+    return int(np.random.SeedSequence((seed, _STREAM, client)).generate_state(1, np.uint64)[0])
 
 
 def iid(
@@ -96,7 +115,7 @@ def _sizes(available: int, clients: int, samples_per_client: int | None) -> list
         raise BadInput(
             f"task.samples_per_client: {clients} clients with {samples_per_client} samples each"
             f" need {clients * samples_per_client} and the training set has {available}; ask for"
-            f" at most {available // clients} or fewer clients"
+            f" at most {available // clients}, fewer clients, or task.shared_samples = true"
         )
     return [samples_per_client] * clients
 

@@ -4,12 +4,13 @@ from nodes.inside import Inside
 from nodes.parent import Parent
 from nodes.rounds import RoundServer
 from protocols.base import Package
+from protocols.registry import edge_of
 
 
 def run(inside: Inside) -> None:
     """From joining to the word to stop, which it passes on."""
     settings = inside.settings
-    method = inside.method.Server(settings, {})
+    method = edge_of(inside.method)(settings, {})
     server = RoundServer(inside.spec, inside.plan, method, inside.recorder)
     inside.control.say("bound")
     parent = Parent(inside.spec, inside.plan, inside.recorder)

@@ -25,9 +25,13 @@ class WeightedMean:
 
     def mean(self) -> Tensors:
         """The weighted mean in the tensors' own type."""
+        return {name: self._typed(name, mean) for name, mean in self.exact().items()}
+
+    def exact(self) -> Tensors:
+        """The weighted mean in double precision."""
         if not self.weight > 0:
             raise ValueError("a weighted mean needs a positive weight: no update had any samples")
-        return {name: self._typed(name, total / self.weight) for name, total in self._sums.items()}
+        return {name: total / self.weight for name, total in self._sums.items()}
 
     def _typed(self, name: str, mean: np.ndarray) -> np.ndarray:
         dtype = self._dtypes[name]

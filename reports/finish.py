@@ -4,6 +4,7 @@ import hashlib
 from pathlib import Path
 
 from reports import words
+from reports.decisions import decisions, draw_decisions
 from reports.events import read_events, write_events
 from reports.fidelity import read_probes
 from reports.figure import draw_accuracy
@@ -16,7 +17,7 @@ __all__ = ["RunFacts", "Summary", "finish"]
 
 
 def finish(run_dir: Path, facts: RunFacts) -> Summary:
-    """Sort events.jsonl; write rounds.csv, summary.json and accuracy.png."""
+    """Sort events.jsonl; write rounds.csv, summary.json, accuracy.png and decisions.png."""
     plan = _plan(run_dir / "plan.json")
     events = read_events(run_dir / "events.jsonl")
     write_events(run_dir / "events.jsonl", events)
@@ -27,7 +28,15 @@ def finish(run_dir: Path, facts: RunFacts) -> Summary:
     summary = summarise(facts, rows, events, traffic, probes, _hash(run_dir / "final.model"))
     summary.write(run_dir / "summary.json")
     draw_accuracy(run_dir / "accuracy.png", summary, rows, words.links(plan) if plan else "")
+    if plan:
+        title = f"{summary.name} {summary.variant}: what {summary.protocol} decided at the cloud"
+        draw_decisions(run_dir / "decisions.png", title, decisions(events, _top(plan)))
     return summary
+
+
+def _top(plan: Plan) -> str:
+    """The server that nobody is above."""
+    return next(node.name for node in plan.nodes if node.parent is None)
 
 
 def _plan(path: Path) -> Plan | None:

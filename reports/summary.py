@@ -28,6 +28,7 @@ class RunFacts:
     host_seconds: float
     lost: list[str]
     failure: str | None
+    variant: str = ""
     host_startup_seconds: float | None = None
     host_training_seconds: float | None = None
     pool_seconds: float | None = None  # all workers together
@@ -38,6 +39,7 @@ class Summary:
     """The keys of summary.json; None where the run left nothing to say it from."""
 
     name: str
+    variant: str
     protocol: str
     clock: str
     backend: str
@@ -88,6 +90,7 @@ def summarise(
     )
     return Summary(
         name=facts.name,
+        variant=facts.variant,
         protocol=facts.protocol,
         clock=facts.clock,
         backend=facts.backend,

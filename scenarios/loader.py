@@ -1,10 +1,8 @@
 """From a scenario's name or file, and the command line's changes, to a checked Scenario."""
 
 import dataclasses
-import os.path
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 import tomli_w
@@ -14,16 +12,13 @@ from learning import datasets, models, partitions
 from netem import profiles
 from protocols import registry
 from scenarios.errors import BadInput
+from scenarios.files import Choices, choices, chosen, library
 from scenarios.schema import Scenario
 from scenarios.suggest import did_you_mean
 
-LIBRARY = Path(__file__).parent / "library"
+__all__ = ["Choices", "check", "choices", "dump", "library", "load", "protocol_settings"]
+
 _NOT_KEYS = ("[key]", "str", "float", "int")  # what pydantic adds to the place of a problem
-
-
-def library() -> dict[str, Path]:
-    """The scenarios that come with Metronome, by name."""
-    return {path.stem: path for path in sorted(LIBRARY.glob("**/*.toml"))}
 
 
 def load(
@@ -31,9 +26,11 @@ def load(
     changes: Sequence[str] = (),
     links: Sequence[str] = (),
     overrides: Mapping[str, Any] | None = None,
+    variant: str | None = None,
+    size: str | None = None,
 ) -> Scenario:
     """Read, change (`KEY=VALUE`, `TIER=PROFILE`, whole top-level values) and check a scenario."""
-    tree = _read(name_or_file)
+    tree = chosen(name_or_file, variant, size)
     for text in links:
         tier, profile = _split(text, "--links", "edge-cloud=lte")
         _section(tree, "links")[tier] = profile
@@ -88,25 +85,6 @@ def protocol_settings(scenario: Scenario) -> Any:
         return settings(**given)
     except ValueError as error:
         raise BadInput(f"protocol: {error}; correct it (docs/scenarios.md)") from None
-
-
-def _read(name_or_file: str) -> dict[str, Any]:
-    path = library().get(name_or_file)
-    if path is None:
-        path = Path(name_or_file)
-        if not os.path.isfile(path):
-            raise BadInput(
-                f'scenario "{name_or_file}": neither a file nor in the library; '
-                f"{did_you_mean(name_or_file, library())} (metronome list shows them)"
-            )
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise BadInput(f"{path}: not valid TOML ({error}); correct that line") from None
-    except OSError as error:
-        raise BadInput(
-            f"{path}: cannot be read ({error.strerror}); check its permissions"
-        ) from None
 
 
 def _split(text: str, option: str, example: str) -> tuple[str, str]:

@@ -83,6 +83,7 @@ class Task(Section):
     partition: str = "iid"
     concentration: Annotated[float, Field(gt=0)] | None = None
     samples_per_client: Count | None = None
+    shared_samples: bool = False  # clients draw from all data: two may hold the same sample
     batch_size: Count = 10
     learning_rate: Annotated[float, Field(gt=0)] = 0.01
     momentum: Annotated[float, Field(ge=0, lt=1)] = 0.0
@@ -229,6 +230,8 @@ class Scenario(Section):
 
     name: Annotated[str, AfterValidator(_file_name)]
     about: str = ""
+    variant: str = ""  # which of the file's variants and sizes this is
+    size: str = ""
     clock: Clock = "wall"
     backend: BackendChoice = "auto"
     seed: Annotated[int, Field(ge=0, lt=2**31)] = 1

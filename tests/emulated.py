@@ -66,8 +66,13 @@ def command(scenario: str, folder: Path, *options: str) -> list[str]:
     """`metronome run` on that scenario text, its run directory inside `folder`."""
     file = folder / "scenario-under-test.toml"
     file.write_text(scenario)
+    return named_command(str(file), folder, *options)
+
+
+def named_command(name: str, folder: Path, *options: str) -> list[str]:
+    """`metronome run` on a scenario by its name or file."""
     out = ["--out", str(folder / "run")]
-    return [sys.executable, "-m", "cli", "run", str(file), *out, *options]
+    return [sys.executable, "-m", "cli", "run", name, *out, *options]
 
 
 def environment() -> dict[str, str]:
@@ -77,8 +82,17 @@ def environment() -> dict[str, str]:
 def run(scenario: str, folder: Path, *options: str) -> Outcome:
     """Run it to its end."""
     folder.mkdir(exist_ok=True)
+    return _done(command(scenario, folder, *options), folder)
+
+
+def run_named(name: str, folder: Path, *options: str) -> Outcome:
+    """Run a scenario of the library to its end."""
+    return _done(named_command(name, folder, *options), folder)
+
+
+def _done(words: list[str], folder: Path) -> Outcome:
     done = subprocess.run(
-        command(scenario, folder, *options),
+        words,
         env=environment(),
         cwd=folder,
         stdin=subprocess.DEVNULL,

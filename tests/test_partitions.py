@@ -110,3 +110,15 @@ def test_impossible_partition_is_refused_in_one_sentence(
 def test_planning_a_partition_does_not_load_torch() -> None:
     check = "import sys, learning.partitions, learning.datasets; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", check], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("kind", ["iid", "dirichlet"])
+def test_clients_that_share_samples_may_hold_more_than_there_are(kind: str) -> None:
+    labels = np.repeat(np.arange(4), 25)
+
+    parts = partitions.make(kind, labels, 5, 60, 1.0, seed=1, shared=True)
+    more = partitions.make(kind, labels, 6, 60, 1.0, seed=1, shared=True)
+
+    assert [len(np.unique(part)) for part in parts] == [60] * 5, "none twice at one client"
+    assert not np.array_equal(parts[0], parts[1])
+    assert all(np.array_equal(a, b) for a, b in zip(parts, more, strict=False))

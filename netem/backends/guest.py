@@ -23,7 +23,9 @@ UMID = "guest"  # the kernel's folder in the spool, with its management console
 SHARED_MEMORY = Path("/dev/shm")
 _BASE_BYTES = 400 << 20
 _NODE_BYTES = 6 << 20
-_MODELS_PER_NODE = 5  # received, trained, being sent, and the kernel's own copies in flight
+# Received, trained, being sent, the kernel's own copies in flight, and one kept by a parent whose
+# method needs all updates at once.
+_MODELS_PER_NODE = 6
 
 
 def memory_needed(plan: Plan) -> int:
@@ -126,6 +128,7 @@ def _write_init(inside: str, run_dir: Path, spool: Path) -> Path:
         "export PYTHONDONTWRITEBYTECODE=1 PYTHONHASHSEED=0\n"
         # Memory given back to the guest's kernel must be faulted in again, which is dear there.
         "export MALLOC_ARENA_MAX=1 MALLOC_TRIM_THRESHOLD_=10000000000\n"
+        "export MALLOC_MMAP_THRESHOLD_=4194304\n"
         f"exec {shlex.join(arguments)}\n"
     )
     init.chmod(0o755)

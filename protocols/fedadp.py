@@ -1,0 +1,65 @@
+"""FedAdp (Wu and Wang, IEEE TCCN 2021): contributors that pull the common way weigh more.
+
+Used at every server, as Tempo's section 4 does: institutions over their clients, the cloud over
+institutions. It is printed for gradients; here an update is what was received minus what was sent.
+An update without a direction (zero, or a zero average) counts as orthogonal.
+"""
+
+import math
+from typing import Any
+
+from protocols import fedavg
+from protocols.averaging import WeightedMean
+from protocols.base import Package, Tensors, sample_count
+from protocols.weights import difference, dot, norm
+
+Settings = fedavg.Settings
+Client = fedavg.Client
+
+A = 5.0  # the steepness of the Gompertz function, the paper's alpha
+
+
+def angle(update: Tensors, average: Tensors) -> float:
+    """theta_i in radians, between a contributor's update and the weighted average of all."""
+    lengths = norm(update) * norm(average)
+    cosine = dot(update, average) / lengths if lengths > 0 else 0.0
+    return math.acos(max(-1.0, min(1.0, cosine)))
+
+
+def gompertz(x: float) -> float:
+    """f(x) = a (1 - exp(-exp(-a (x - 1)))): near a for small angles, near 0 for large ones."""
+    return A * (1 - math.exp(-math.exp(-A * (x - 1))))
+
+
+class Server(fedavg.Server):
+    """Weights proportional to n_i exp(f(smoothed theta_i)); needs a round's updates all at once."""
+
+    def __init__(self, settings: Any, model: Tensors) -> None:
+        super().__init__(settings, model)
+        self._received: dict[str, tuple[int, Tensors]] = {}
+        self._smoothed: dict[str, float] = {}
+        self._round = 0  # t
+
+    def add(self, child: str, package: Package) -> None:
+        super().add(child, package)
+        self._received[child] = (sample_count(package), package.tensors)
+
+    def finish(self) -> dict[str, Any]:
+        self._round += 1
+        received, self._received = self._received, {}
+        average = difference(self._mean.exact(), self.model)
+        angles = {i: angle(difference(w, self.model), average) for i, (_, w) in received.items()}
+        for i, theta in angles.items():
+            before, t = self._smoothed.get(i, theta), self._round
+            self._smoothed[i] = ((t - 1) * before + theta) / t
+        pull = {i: n * math.exp(gompertz(self._smoothed[i])) for i, (n, _) in received.items()}
+        weighted = WeightedMean()
+        for i, (_, tensors) in received.items():
+            weighted.add(tensors, pull[i])
+        super().finish()
+        self.model = weighted.mean()
+        return {
+            "angles": angles,
+            "smoothed_angles": {i: self._smoothed[i] for i in received},
+            "weights": {i: value / weighted.weight for i, value in pull.items()},
+        }

@@ -1,0 +1,76 @@
+"""Tempo (Ying, Li and Li, ICASSP 2022): the cloud tunes every institution's local epochs.
+
+Step 1: the cloud sends its model and tau_c^(m)(t) to institution m. Steps 2 and 3: the institution
+passes both to its clients and averages what comes back, tau_i times (eqs. 3-5). Step 4: the cloud
+averages the institutions (6). Step 5: it computes the next epochs from their divergences (9).
+"""
+
+import math
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from protocols import fedavg
+from protocols.base import Package, Tensors
+from protocols.weights import difference, norm
+
+Client = fedavg.Client
+
+
+@dataclass(frozen=True)
+class Settings:
+    """T, tau_i, and the c of eq. (9)."""
+
+    rounds: int
+    c: int = 6
+    edge_rounds: int = 1
+
+    def __post_init__(self) -> None:
+        if self.edge_rounds < 1 or self.c < 1:
+            raise ValueError("edge_rounds and c must be at least 1")
+
+
+def epochs(divergences: Mapping[str, float], c: int) -> dict[str, int]:
+    """Eq. (9): from c/2 for the largest divergence to 2c for the smallest, log-linearly between."""
+    ln = {m: math.log(max(omega, sys.float_info.min)) for m, omega in divergences.items()}
+    low, high = min(ln.values()), max(ln.values())
+    if low == high:
+        return dict.fromkeys(ln, c)
+    exact = {m: (c / 2) / (low - high) * (3 * ln[m] + low - 4 * high) for m in ln}
+    # A whole number that rounding pushed up by a trifle is still that number.
+    return {m: math.ceil(tau - 1e-9) for m, tau in exact.items()}
+
+
+class Server(fedavg.Server):
+    """The cloud: eq. (6), then eq. (9) for the next iteration; c for all in the first."""
+
+    def __init__(self, settings: Any, model: Tensors) -> None:
+        super().__init__(settings, model)
+        self.epochs: dict[str, int] = {}
+        self._received: dict[str, Tensors] = {}
+
+    def outgoing(self, child: str) -> Package:
+        return Package({"epochs": self.epochs.get(child, self.settings.c)}, self.model)
+
+    def add(self, child: str, package: Package) -> None:
+        super().add(child, package)
+        self._received[child] = package.tensors
+
+    def finish(self) -> dict[str, Any]:
+        super().finish()
+        omega = {m: norm(difference(w, self.model)) for m, w in self._received.items()}
+        self._received = {}
+        self.epochs |= epochs(omega, self.settings.c)
+        return {"divergences": omega, "epochs": dict(self.epochs)}
+
+
+class Edge(fedavg.Server):
+    """An institution: eqs. (4) and (5), with the epochs that came from the cloud."""
+
+    def receive(self, package: Package) -> None:
+        super().receive(package)
+        self._epochs = package.meta["epochs"]
+
+    def outgoing(self, child: str) -> Package:
+        return Package({"epochs": self._epochs}, self.model)

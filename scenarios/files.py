@@ -1,0 +1,104 @@
+"""Scenario files: found by name, built on one another, with variants and sizes to choose from."""
+
+import os.path
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from scenarios.errors import BadInput
+from scenarios.suggest import did_you_mean
+
+LIBRARY = Path(__file__).parent / "library"
+_DEEPEST = 8  # files that extend one another
+_WHOLE = ("links", "devices")  # an entry of these is replaced whole, not key by key
+
+
+@dataclass(frozen=True)
+class Choices:
+    """The variants (methods to compare) and sizes of a scenario file, the default first."""
+
+    variants: tuple[str, ...]
+    sizes: tuple[str, ...]
+
+
+def library() -> dict[str, Path]:
+    """The scenarios that come with Metronome, by name; `_name.toml` is there to be extended."""
+    found = sorted(LIBRARY.glob("**/*.toml"))
+    return {path.stem: path for path in found if not path.name.startswith("_")}
+
+
+def choices(name_or_file: str) -> Choices:
+    """What can be chosen in that scenario."""
+    tree = read(find(name_or_file))
+    return Choices(tuple(_table(tree, "variants")), tuple(_table(tree, "sizes")))
+
+
+def chosen(name_or_file: str, variant: str | None, size: str | None) -> dict[str, Any]:
+    """The scenario's tree with that variant and size merged in, or the first of each."""
+    path = find(name_or_file)
+    tree = read(path)
+    for key, options, name in (("size", "sizes", size), ("variant", "variants", variant)):
+        known = _table(tree, options)
+        tree.pop(options, None)
+        name = name or next(iter(known), "")
+        if name and name not in known:
+            raise BadInput(f"--{key} {name}: {path.name} has no such {key}; {_known(name, known)}")
+        if name:
+            tree = merged(tree, known[name]) | {key: name}
+    return tree
+
+
+def find(name_or_file: str) -> Path:
+    """The file of that name in the library, or at that path."""
+    path = library().get(name_or_file, Path(name_or_file))
+    if not os.path.isfile(path):
+        raise BadInput(
+            f'scenario "{name_or_file}": neither a file nor in the library; '
+            f"{did_you_mean(name_or_file, library())} (metronome list shows them)"
+        )
+    return path
+
+
+def read(path: Path, depth: int = 0) -> dict[str, Any]:
+    """The file's tree on top of the one it extends."""
+    try:
+        tree = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise BadInput(f"{path}: not valid TOML ({error}); correct that line") from None
+    except OSError as error:
+        raise BadInput(
+            f"{path}: cannot be read ({error.strerror}); check its permissions"
+        ) from None
+    if (base := tree.pop("extends", None)) is None:
+        return tree
+    below = path.parent / str(base)
+    if not os.path.isfile(below):
+        raise BadInput(f'{path}: extends "{base}", which is not there; name a file beside it')
+    if depth == _DEEPEST:
+        raise BadInput(f"{path}: extends files in a circle; let one of them stand alone")
+    return merged(read(below, depth + 1), tree)
+
+
+def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """Tables key by key, anything else replaced; links and devices keep their entries whole."""
+    result = dict(below)
+    for key, value in above.items():
+        old = result.get(key)
+        if not isinstance(value, dict) or not isinstance(old, dict):
+            result[key] = value
+        else:
+            result[key] = old | value if key in _WHOLE else merged(old, value)
+    return result
+
+
+def _table(tree: Mapping[str, Any], name: str) -> dict[str, dict[str, Any]]:
+    table = tree.get(name, {})
+    if not isinstance(table, dict) or not all(isinstance(v, dict) for v in table.values()):
+        raise BadInput(f"{name}: must be a table of tables, like [{name}.NAME.protocol]")
+    return table
+
+
+def _known(name: str, known: Mapping[str, Any]) -> str:
+    return did_you_mean(name, known) if known else "it has none at all"
