@@ -3,8 +3,11 @@
 import argparse
 import os
 from pathlib import Path
+from typing import Any
 
 from scenarios.errors import BadInput
+
+_DATA_HELP = "data sets in torchvision's layout (or METRONOME_DATA)"
 
 
 class _Parser(argparse.ArgumentParser):
@@ -37,12 +40,12 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--clock", choices=("wall", "virtual"))
     run.add_argument("--backend", choices=("auto", "native", "guest"))
     run.add_argument("--seed", type=int)
-    run.add_argument(
-        "--data", type=Path, help="data sets in torchvision's layout (or METRONOME_DATA)"
-    )
+    run.add_argument("--data", type=Path, help=_DATA_HELP)
     run.add_argument("--out", help="the run's directory (default: runs/NAME-TIME)")
     run.add_argument("--cli", action="store_true", help="stop in Mininet's CLI before training")
     run.set_defaults(command=_run)
+    _add_sweep(commands)
+    _add_compare(commands)
     listing = commands.add_parser("list", help="list the scenarios")
     listing.set_defaults(command=_list)
     profiles = commands.add_parser("profiles", help="list link and device profiles")
@@ -59,23 +62,76 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _add_sweep(commands: Any) -> None:
+    sweep = commands.add_parser("sweep", help="run a table of scenarios, then compare them")
+    sweep.add_argument("file", help="a sweep file, or a scenario: all of its variants")
+    sweep.add_argument("--size", help="the size of all runs")
+    sweep.add_argument("--seeds", metavar="1,2,3", help="the seeds of all runs")
+    sweep.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="changes")
+    sweep.add_argument("--jobs", type=int, metavar="N", help="runs at once (default: one per core)")
+    sweep.add_argument("--out", help="where the runs go (default: sweeps/NAME)")
+    sweep.add_argument("--data", type=Path, help=_DATA_HELP)
+    sweep.set_defaults(command=_sweep)
+
+
+def _add_compare(commands: Any) -> None:
+    compare = commands.add_parser("compare", help="set runs side by side: time to target, bytes")
+    compare.add_argument(
+        "runs", nargs="+", metavar="RUN", help="a run's directory, or one that holds runs"
+    )
+    compare.add_argument(
+        "--target", type=float, help="accuracy to reach, like 0.8 (default: the scenario's own)"
+    )
+    compare.add_argument(
+        "--baseline", metavar="NAME", help="speed-up against this variant, or best:PREFIX"
+    )
+    compare.add_argument(
+        "--out", help="where tables and figures go (default: the sweep, or runs/comparison-TIME)"
+    )
+    compare.set_defaults(command=_compare)
+
+
 def _run(options: argparse.Namespace) -> int:
     from cli.run import run
 
-    data = options.data or os.environ.get("METRONOME_DATA")
-    if data and not Path(data).is_dir():
-        raise BadInput(f"--data {data}: no such directory; name one in torchvision's layout")
     return run(
         options.scenario,
         changes=options.changes,
         links=options.links,
         overrides={"clock": options.clock, "backend": options.backend, "seed": options.seed},
-        data_dir=Path(data).resolve() if data else None,
+        data_dir=_data_dir(options),
         out=options.out,
         interactive=options.cli,
         variant=options.variant,
         size=options.size,
     )
+
+
+def _data_dir(options: argparse.Namespace) -> Path | None:
+    data = options.data or os.environ.get("METRONOME_DATA")
+    if data and not Path(data).is_dir():
+        raise BadInput(f"--data {data}: no such directory; name one in torchvision's layout")
+    return Path(data).resolve() if data else None
+
+
+def _sweep(options: argparse.Namespace) -> int:
+    from cli.sweep import sweep
+
+    return sweep(
+        options.file,
+        size=options.size,
+        seeds=options.seeds,
+        changes=options.changes,
+        jobs=options.jobs,
+        out=options.out,
+        data_dir=_data_dir(options),
+    )
+
+
+def _compare(options: argparse.Namespace) -> int:
+    from cli.compare import compare
+
+    return compare(options.runs, options.target, options.baseline, options.out)
 
 
 def _list(_options: argparse.Namespace) -> int:

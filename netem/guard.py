@@ -47,7 +47,6 @@ def main(command: list[str]) -> int:
     syscalls.die_with_parent(signal.SIGTERM)
     if os.getppid() != int(os.environ["METRONOME_RUNNER"]):
         return 1  # the runner was gone before the line above
-    os.nice(int(os.environ.get("METRONOME_NICE", "0")))
     # The guest's kernel and its processes only ever take turns: on one core that is quicker.
     # Which core is left to chance, so that several guests spread.
     cores = sorted(os.sched_getaffinity(0))

@@ -24,12 +24,12 @@ class SpinWatch:
 
     def __init__(self, guard: int, console: Path, log: Path) -> None:
         self._guard, self._console, self._log = psutil.Process(guard), console, log
+        self._looked = time.monotonic()
         self.reset()
 
     def reset(self) -> None:
-        """Something happened: start counting again."""
-        self._since = self._looked = time.monotonic()
-        self._before = self._used()
+        """Something happened: start counting again at the next look (looking is not free)."""
+        self._before: tuple[float, dict[int, float]] | None = None
 
     def spinning(self) -> str | None:
         """The name of a process that has burned the processor for too long, if there is one."""
@@ -38,6 +38,9 @@ class SpinWatch:
             return None
         self._looked = now
         kernel, processes = self._used()
+        if self._before is None:
+            self._since, self._before = now, (kernel, processes)
+            return None
         spent = [cpu - self._before[1].get(pid, 0.0) for pid, cpu in processes.items()]
         total = kernel - self._before[0] + sum(spent)
         busy = total > _BUSY_SHARE * (now - self._since)

@@ -58,10 +58,15 @@ def draw_accuracy(path: Path, summary: Summary, rows: list[RoundRow], links: str
     replace_bytes(path, image.getvalue())
 
 
+def time_unit(seconds: float) -> tuple[float, str]:
+    """The unit to write such a time in, and its length in seconds."""
+    return next(((size, unit) for limit, size, unit in _UNITS if seconds >= limit), (1.0, "s"))
+
+
 def _panels(summary: Summary, rows: list[RoundRow]) -> tuple[_Panel, _Panel]:
     evaluated = [row for row in rows if row.accuracy is not None]
     last = max((row.elapsed_seconds for row in evaluated), default=0.0)
-    scale, unit = next(((size, unit) for limit, size, unit in _UNITS if last >= limit), (1.0, "s"))
+    scale, unit = time_unit(last)
     in_time = in_round = "not reached"
     if summary.time_to_target_seconds is not None:
         in_time = f"after {duration(summary.time_to_target_seconds)}"

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-NOT_OURS = {".git", ".venv", ".vagrant", ".hypothesis", "runs", "__pycache__"}
+NOT_OURS = {".git", ".venv", ".vagrant", ".hypothesis", "__pycache__"}
+OUTPUT = {ROOT / "runs", ROOT / "sweeps"}
 # Put together here so that this file does not name them itself.
 REGISTRIES = [
     ".".join(parts)
@@ -32,7 +33,11 @@ REGISTRIES = [
 def _own_files() -> Iterator[Path]:
     for folder, folders, files in os.walk(ROOT):
         folders[:] = [
-            name for name in folders if name not in NOT_OURS and not name.endswith("_cache")
+            name
+            for name in folders
+            if name not in NOT_OURS
+            and not name.endswith("_cache")
+            and Path(folder, name) not in OUTPUT
         ]
         yield from (Path(folder, name) for name in files)
 

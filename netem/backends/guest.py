@@ -95,9 +95,6 @@ class Guest:
             "METRONOME_RUNNER": str(os.getpid()),
             "METRONOME_SPOOL": str(spool),
         }
-        if self._clock == "virtual":
-            # A guest that waits for results keeps a core busy: the workers go first.
-            environment["METRONOME_NICE"] = "10"
         return process.start(command, log, interactive, environment)
 
     def watch(self, inside: "subprocess.Popen[bytes]", spool: Path, log: Path) -> SpinWatch | None:

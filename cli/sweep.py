@@ -1,0 +1,110 @@
+"""`metronome sweep`: a table of runs, several at a time, and their comparison."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+
+from cli.sweep_display import SweepDisplay
+from cli.sweep_places import claimed, finished
+from cli.sweep_runs import Command, metronome_run, run_all
+from cli.sweep_shares import jobs_at_once, sharing_cores
+from scenarios import sweeps
+from scenarios.errors import BadInput
+from scenarios.expansion import Options, SweepRun, expand
+from scenarios.sweeps import Sweep
+
+SWEEPS = Path("sweeps")
+
+
+def sweep(
+    name_or_file: str,
+    size: str | None,
+    seeds: str | None,
+    changes: Sequence[str],
+    jobs: int | None,
+    out: str | None,
+    data_dir: Path | None,
+    command: Command | None = None,
+) -> int:
+    """Run what is not there yet, then compare; 1 when a run broke, 130 when interrupted."""
+    table = sweeps.read(name_or_file)
+    runs = expand(table, Options(size, _numbers(seeds), changes))
+    _check_baseline(table, runs)
+    directory = Path(out or SWEEPS / table.name).resolve()
+    jobs = jobs_at_once(runs, jobs)
+    runs = sharing_cores(runs, jobs)
+    with claimed(directory) as lock:
+        left = [run for run in runs if not finished(directory, run)]
+        display = SweepDisplay(len(runs), len(runs) - len(left), Console())
+        try:
+            with display:
+                ended = run_all(
+                    left, directory, jobs, command or metronome_run(data_dir), display, lock
+                )
+        except KeyboardInterrupt:
+            count = f"{display.finished} of {len(runs)} runs are finished"
+            _say(f"interrupted; {count}, and the same command goes on from here")
+            return 130
+        broken = [run.run.id for run in ended if run.failure is not None]
+        return _conclude(table, directory, len(runs), broken)
+
+
+def _conclude(table: Sweep, directory: Path, total: int, broken: Sequence[str]) -> int:
+    """The comparison of what there is; the exit code."""
+    from cli.compare import compare
+
+    code = 0
+    if len(broken) < total:
+        try:
+            code = compare([str(directory)], target=table.target, baseline=table.baseline, out=None)
+        except BadInput as error:
+            if not broken:
+                raise
+            _say(str(error))  # perhaps the baseline is what broke
+    if broken:
+        names = ", ".join(broken)
+        _say(f"{len(broken)} of {total} runs failed: {names}; the same command repeats them")
+        code = 1
+    return code
+
+
+def _check_baseline(table: Sweep, runs: Sequence[SweepRun]) -> None:
+    """A baseline that no run will have the name of is a mistake to be found before the runs."""
+    from reports.comparison import compare_runs
+    from reports.comparison_labels import identity
+    from reports.comparison_runs import Run
+
+    to_come = [
+        Run(
+            path=Path(run.id),
+            name=run.scenario.name,
+            variant=run.scenario.variant,
+            size=run.scenario.size,
+            protocol=run.scenario.protocol.name,
+            clock=run.scenario.clock,
+            seed=run.scenario.seed,
+            target=run.scenario.task.target_accuracy,
+            verdict="not known",
+            bytes_on_wire=None,
+            identity=identity(run.scenario.model_dump(exclude_none=True)),
+            points=(),
+            carried={},
+        )
+        for run in runs
+    ]
+    compare_runs(to_come, target=table.target, baseline=table.baseline)
+
+
+def _numbers(seeds: str | None) -> list[int] | None:
+    if seeds is None:
+        return None
+    try:
+        return [int(seed) for seed in seeds.split(",")]
+    except ValueError:
+        raise BadInput(f"--seeds {seeds}: not numbers; write it like --seeds 1,2,3") from None
+
+
+def _say(sentence: str) -> None:
+    print(f"metronome: {sentence}", file=sys.stderr)

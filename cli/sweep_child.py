@@ -1,0 +1,86 @@
+"""One run of a sweep: a process of its own, its log, and what became of it."""
+
+import os
+import re
+import signal
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cli.sweep_places import Place, summary_of
+from netem import syscalls
+from scenarios.expansion import SweepRun
+
+ROOT = Path(__file__).resolve().parent.parent
+_TAIL_BYTES = 4096
+_ROUND = re.compile(r"round \d+/\d+ ")
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a run ended, and after how many seconds here; `failure` is its cause when it broke."""
+
+    run: SweepRun
+    seconds: float
+    summary: dict[str, Any]
+    failure: str | None
+
+
+class Running:
+    """A run under way: its process leads a session of its own, and ends with the sweep."""
+
+    def __init__(self, run: SweepRun, found: Place, command: list[str], lock: int) -> None:
+        self.run, self._place, self._began = run, found, time.monotonic()
+        sweep = os.getpid()
+        with found.log.open("wb") as log:
+            self.process = subprocess.Popen(
+                command,
+                cwd=ROOT,
+                env=os.environ | {"TTY_COMPATIBLE": "0"},  # plain lines, whatever is in there
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,  # Ctrl-C is for the sweep, which then ends its runs
+                pass_fds=(lock,),
+                preexec_fn=lambda: _end_with(sweep),
+            )
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self._began
+
+    def progress(self) -> str:
+        """The last round it spoke of, or else the last thing it said."""
+        lines = _last_lines(self._place.log)
+        return next((line for line in reversed(lines) if _ROUND.match(line)), (lines or [""])[-1])
+
+    def ended(self) -> Ended:
+        """For a process that is gone."""
+        summary = summary_of(self._place.directory) or {}
+        code, failure = self.process.returncode, None
+        if code != 0 or not summary or summary.get("failure") is not None:
+            how = f"ended by signal {-code}" if code < 0 else f"exit code {code}"
+            said = (_last_lines(self._place.log) or ["it said nothing"])[-1]
+            failure = f"{said} ({how}; see {self._place.log})"
+        return Ended(self.run, self.seconds, summary, failure)
+
+
+def _end_with(sweep: int) -> None:
+    """In the new process: have the kernel interrupt it should the sweep be killed."""
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    syscalls.die_with_parent(signal.SIGTERM)
+    if os.getppid() != sweep:
+        os._exit(1)  # the sweep was gone before the line above
+
+
+def _last_lines(log: Path) -> list[str]:
+    """The end of what a run said, without empty lines."""
+    try:
+        with log.open("rb") as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - _TAIL_BYTES))
+            text = file.read().decode(errors="replace")
+    except OSError:
+        return []
+    return [line.strip() for line in text.splitlines() if line.strip()]

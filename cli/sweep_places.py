@@ -1,0 +1,105 @@
+"""Where a sweep keeps its runs: what an earlier attempt left there, and whose turn it is."""
+
+import contextlib
+import fcntl
+import json
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from scenarios import loader
+from scenarios.errors import BadInput
+from scenarios.expansion import SweepRun
+from scenarios.schema import Scenario
+
+_MARKS = ("plan.json", "scenario.toml", "logs")  # what tells a run's directory from anything else
+
+
+@dataclass(frozen=True)
+class Place:
+    """One run's directory, and beside it what it was told to run and what it said."""
+
+    directory: Path
+    scenario: Path
+    log: Path
+
+
+def place(out: Path, run: SweepRun) -> Place:
+    return Place(out / run.id, out / f"{run.id}.toml", out / f"{run.id}.log")
+
+
+@contextlib.contextmanager
+def claimed(out: Path) -> Iterator[int]:
+    """Make the directory and hold it against other sweeps; yields the lock's descriptor.
+
+    Runs inherit it: should the sweep be killed, the next one cannot begin before they have ended.
+    """
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        lock = open(out / ".lock", "a")  # noqa: SIM115 (closed below)
+    except OSError as error:
+        raise BadInput(
+            f"--out {out}: cannot be used ({error.strerror}); name a directory you may write to"
+        ) from None
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise BadInput(
+                f"--out {out}: another sweep is at work here; wait for its end or name another"
+            ) from None
+        yield lock.fileno()
+
+
+def finished(out: Path, run: SweepRun) -> bool:
+    """Whether this very run is there, whole; BadInput when its place is taken by something else."""
+    directory = place(out, run).directory
+    if directory.is_symlink() or (directory.exists() and not directory.is_dir()):
+        raise BadInput(f"{directory}: in the way, and no run; move it or name another --out")
+    if not directory.exists():
+        return False
+    summary = summary_of(directory)
+    if summary is not None and summary.get("failure") is None:
+        if not _same(directory / "scenario.toml", run.scenario):
+            raise BadInput(
+                f"{directory}: finished, but its scenario was another than now; "
+                "name another --out, or delete that run to repeat it"
+            )
+        return True
+    names = {path.name for path in directory.iterdir()}
+    if names and not names.intersection(_MARKS):
+        raise BadInput(f"{directory}: in the way, and no run; move it or name another --out")
+    return False
+
+
+def clear(found: Place) -> None:
+    """Take away what an attempt left that did not finish."""
+    if found.directory.exists():
+        shutil.rmtree(found.directory)
+    found.log.unlink(missing_ok=True)
+
+
+def summary_of(directory: Path) -> dict[str, Any] | None:
+    """The run's summary.json; None when there is none that can be read."""
+    try:
+        summary = json.loads((directory / "summary.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return summary if isinstance(summary, dict) else None
+
+
+def _same(file: Path, wanted: Scenario) -> bool:
+    """Whether that scenario has the same results: words and the number of workers change none."""
+    try:
+        found = loader.load(str(file))
+    except BadInput:
+        return False
+    devices = {
+        role: found.devices.get(role, device) if device.measured else device
+        for role, device in wanted.devices.items()
+    }
+    compute = wanted.compute.model_copy(update={"workers": found.compute.workers})
+    free = {"about": found.about, "devices": devices, "compute": compute}
+    return found == wanted.model_copy(update=free)

@@ -1,0 +1,97 @@
+"""The runs of a sweep, each a process of its own, several at a time."""
+
+import signal
+import subprocess
+import sys
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from cli.sweep_child import Ended, Running
+from cli.sweep_places import Place, clear, place
+from netem.spool import sweep as clear_spools
+from scenarios import loader
+from scenarios.errors import BadInput
+from scenarios.expansion import SweepRun
+
+_POLL_SECONDS = 0.2
+_PATIENCE_SECONDS = 60.0  # for an interrupted run to end its guest and write its records
+
+Command = Callable[[Place], list[str]]
+
+
+class Display(Protocol):
+    """Whoever shows how the sweep goes."""
+
+    def started(self, run: SweepRun) -> None: ...
+    def ended(self, ended: Ended) -> None: ...
+    def tick(self, running: Sequence[Running], waiting: Sequence[SweepRun]) -> None: ...
+    def interrupted(self, running: int) -> None: ...
+
+
+def metronome_run(data_dir: Path | None) -> Command:
+    """The child's command: this same program, told to run one scenario."""
+    data = ["--data", str(data_dir)] if data_dir else []
+
+    def command(found: Place) -> list[str]:
+        paths = [str(found.scenario), "--out", str(found.directory)]
+        return [sys.executable, "-m", "cli", "run", *paths, *data]
+
+    return command
+
+
+def run_all(
+    runs: Sequence[SweepRun], out: Path, jobs: int, command: Command, display: Display, lock: int
+) -> list[Ended]:
+    """Run them, at most `jobs` at once; however this ends, none is left running."""
+    waiting, running, ended = deque(runs), list[Running](), list[Ended]()
+    try:
+        while waiting or running:
+            while waiting and len(running) < jobs:
+                display.started(waiting[0])
+                running.append(_start(waiting[0], out, command, lock))
+                waiting.popleft()
+            display.tick(running, list(waiting))
+            time.sleep(_POLL_SECONDS)
+            for child in [child for child in running if child.process.poll() is not None]:
+                running.remove(child)
+                ended.append(child.ended())
+                display.ended(ended[-1])
+    finally:
+        if running:
+            display.interrupted(len(running))
+            _end(running)
+    return ended
+
+
+def _start(run: SweepRun, out: Path, command: Command, lock: int) -> Running:
+    found = place(out, run)
+    try:
+        clear(found)
+        found.scenario.write_text(loader.dump(run.scenario), encoding="utf-8")
+        return Running(run, found, command(found), lock)
+    except OSError as error:
+        raise BadInput(f"{found.directory}: cannot be run ({error}); correct that") from None
+
+
+def _end(running: Sequence[Running]) -> None:
+    """Interrupt them and wait; what does not listen is killed, and what it left cleared away."""
+    ends = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.signal(number, signal.SIG_IGN) for number in ends]
+    for child in running:
+        child.process.terminate()
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    stubborn = False
+    for child in running:
+        try:
+            child.process.wait(max(0.0, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            stubborn = True
+            child.process.kill()
+            child.process.wait()
+    if stubborn:
+        clear_spools()
+    for number, handler in zip(ends, before, strict=True):
+        signal.signal(number, handler)

@@ -1,0 +1,43 @@
+"""How the runs of a sweep share this machine's cores."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+
+from scenarios.errors import BadInput
+from scenarios.expansion import SweepRun
+
+
+def jobs_at_once(runs: Sequence[SweepRun], asked: int | None) -> int:
+    """How many runs go on at a time: one for each core, or one alone where the host's time counts.
+
+    It depends on all runs, not on those still to do: an interrupted sweep goes on as it began.
+    """
+    if asked is not None and asked < 1:
+        raise BadInput(f"--jobs {asked}: no run could start; give 1 or more")
+    if asked is None and any(_timed_by_host(run) for run in runs):
+        asked = 1
+    return min(asked or _cores(), len(runs))
+
+
+def sharing_cores(runs: Sequence[SweepRun], jobs: int) -> list[SweepRun]:
+    """The runs with as many workers each as leave the others theirs."""
+    return [_with_workers(run, max(1, _cores() // jobs)) for run in runs]
+
+
+def _with_workers(run: SweepRun, workers: int) -> SweepRun:
+    compute = run.scenario.compute
+    if compute.workers:
+        return run  # somebody wants it so
+    compute = compute.model_copy(update={"workers": workers})
+    return replace(run, scenario=run.scenario.model_copy(update={"compute": compute}))
+
+
+def _timed_by_host(run: SweepRun) -> bool:
+    """On the wall clock, or when a device's speed is measured, runs would slow each other down."""
+    measured = any(device.measured for device in run.scenario.devices.values())
+    return run.scenario.clock == "wall" or measured
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0))

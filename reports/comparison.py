@@ -1,0 +1,200 @@
+"""Runs set against each other: seeds together, scenarios apart, times against a baseline."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from statistics import fmean, stdev
+
+from reports.comparison_labels import label
+from reports.comparison_runs import LeftOut, Point, Run
+from scenarios.errors import BadInput
+from scenarios.suggest import did_you_mean
+
+BEST = "best:"
+_WORST_FIRST = ("distorted", "not known", "good", "exact")
+_TASK = tuple(f"task.{key}" for key in ("dataset", "model", "partition", "concentration"))
+
+
+@dataclass(frozen=True)
+class Spread:
+    """A number over the runs of a group."""
+
+    mean: float
+    deviation: float | None  # of the sample; None for a single run
+    least: float
+    most: float
+
+
+@dataclass(frozen=True)
+class Group:
+    """Runs that differ only in the seed."""
+
+    label: str
+    runs: tuple[Run, ...]
+    target: float | None
+
+    @cached_property
+    def arrivals(self) -> list[tuple[Run, Point]]:
+        """The runs that reached the target, and where."""
+        found = [(run, run.arrival(self.target)) for run in self.runs]
+        return [(run, point) for run, point in found if point is not None]
+
+    @property
+    def complete(self) -> bool:
+        """Whether every run reached the target."""
+        return len(self.arrivals) == len(self.runs)
+
+    @cached_property
+    def time(self) -> Spread | None:
+        return _spread(point.seconds for _, point in self.arrivals)
+
+    @cached_property
+    def rounds(self) -> Spread | None:
+        return _spread(point.round for _, point in self.arrivals)
+
+    @cached_property
+    def bytes_to_target(self) -> Spread | None:
+        return _spread(run.carried.get(point.round) for run, point in self.arrivals)
+
+    @cached_property
+    def bytes_on_wire(self) -> Spread | None:
+        return _spread(run.bytes_on_wire for run in self.runs)
+
+    @cached_property
+    def final(self) -> Spread | None:
+        return _spread(run.points[-1].accuracy for run in self.runs if run.points)
+
+    @cached_property
+    def best(self) -> Spread | None:
+        return _spread(max(p.accuracy for p in run.points) for run in self.runs if run.points)
+
+    @property
+    def verdict(self) -> str:
+        """The worst of its runs."""
+        known = [v for v in _WORST_FIRST if any(run.verdict == v for run in self.runs)]
+        return known[0] if known else self.runs[0].verdict
+
+
+@dataclass(frozen=True)
+class Section:
+    """Groups of one scenario and size, which may be held against each other."""
+
+    title: str
+    groups: tuple[Group, ...]
+    asked: str | None = None  # the baseline's label; or best: and how the labels start
+
+    @property
+    def candidates(self) -> list[Group]:
+        """The groups that the baseline is taken from."""
+        if self.asked is None or not self.asked.startswith(BEST):
+            return [group for group in self.groups if group.label == self.asked]
+        prefix = self.asked.removeprefix(BEST)
+        return [group for group in self.groups if group.label.startswith(prefix)]
+
+    @cached_property
+    def baseline(self) -> Group | None:
+        """The fastest of them; None when none reached the target."""
+        # A mean over the lucky seeds only would make a group look faster than it is.
+        whole = [group for group in self.candidates if group.complete]
+        some = whole or [group for group in self.candidates if group.arrivals]
+        return min(some, key=lambda g: g.time.mean if g.time else 0.0, default=None)
+
+    def speed_up(self, group: Group) -> float | None:
+        """The baseline's mean time to the target over this group's."""
+        base = self.baseline
+        if base is None or base.time is None or group.time is None or group.time.mean <= 0:
+            return None
+        return base.time.mean / group.time.mean if base.target == group.target else None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All sections, and what has to be said next to them."""
+
+    sections: tuple[Section, ...]
+    left_out: tuple[LeftOut, ...]
+    warnings: tuple[str, ...]
+
+
+def compare_runs(
+    runs: Sequence[Run],
+    left_out: Sequence[LeftOut] = (),
+    target: float | None = None,
+    baseline: str | None = None,
+) -> Comparison:
+    """Group and set side by side; the scenario's own target counts unless one is given."""
+    if target is not None and not 0 < target <= 1:
+        raise BadInput(f"--target {target:g}: not an accuracy; give it as a share like 0.85")
+    if not runs:
+        first = f"{left_out[0].path}: {left_out[0].cause}" if left_out else "there are none"
+        raise BadInput(f"none of the runs can be compared; {first}")
+    sections = [Section(title, found, baseline) for title, found in _sections(runs, target)]
+    if baseline is not None and not any(section.candidates for section in sections):
+        known = {group.label for section in sections for group in section.groups}
+        closest = did_you_mean(baseline.removeprefix(BEST), known)
+        raise BadInput(f"--baseline {baseline}: no finished run is called so; {closest}")
+    return Comparison(tuple(sections), tuple(left_out), tuple(_warnings(sections)))
+
+
+def _sections(runs: Sequence[Run], target: float | None) -> list[tuple[str, tuple[Group, ...]]]:
+    alike: dict[tuple[object, ...], list[Run]] = {}
+    for run in runs:
+        key = (run.name, run.variant, run.size, *sorted(run.identity.items()))
+        alike.setdefault(key, []).append(run)
+    by_title: dict[str, list[list[Run]]] = {}
+    for members in alike.values():
+        by_title.setdefault(_title(members[0]), []).append(members)
+    tasks = {tuple(run.identity.get(key) for key in _TASK) for run in runs}
+    if len(by_title) > 1 and len(by_title) == len(alike) and len(tasks) == 1:
+        # One run of each of several files with the same task: they can only be meant together.
+        title = ", ".join(text for text in tasks.pop() if text)
+        return [(title, _groups(list(alike.values()), target, with_title=True))]
+    titles = sorted(by_title, key=_natural)
+    return [(title, _groups(by_title[title], target)) for title in titles]
+
+
+def _groups(
+    alike: Sequence[list[Run]], target: float | None, with_title: bool = False
+) -> tuple[Group, ...]:
+    firsts = [members[0] for members in alike]
+    names = [run.variant or run.protocol for run in firsts]
+    if with_title:
+        names = [f"{_title(run)} {name}" for run, name in zip(firsts, names, strict=True)]
+    labels = label(names, [run.identity for run in firsts])
+    groups = [
+        Group(text, tuple(sorted(members, key=lambda r: r.seed)), target or members[0].target)
+        for text, members in zip(labels, alike, strict=True)
+    ]
+    return tuple(sorted(groups, key=lambda group: _natural(group.label)))
+
+
+def _warnings(sections: Sequence[Section]) -> Iterable[str]:
+    groups = [group for section in sections for group in section.groups]
+    clocks = sorted({run.clock for group in groups for run in group.runs})
+    if len(clocks) > 1:
+        yield f"times of different clocks stand side by side: {' and '.join(clocks)}"
+    for section in sections:
+        for group in section.groups:
+            seeds = len({run.seed for run in group.runs})
+            if seeds < len(group.runs):
+                count = f"{len(group.runs)} runs have {seeds} {'seed' if seeds == 1 else 'seeds'}"
+                yield f"{section.title}, {group.label}: {count}; each run counts"
+
+
+def _spread(values: Iterable[float | None]) -> Spread | None:
+    known = [value for value in values if value is not None]
+    if not known:
+        return None
+    deviation = stdev(known) if len(known) > 1 else None
+    return Spread(fmean(known), deviation, min(known), max(known))
+
+
+def _title(run: Run) -> str:
+    return f"{run.name} ({run.size})" if run.size else run.name
+
+
+def _natural(text: str) -> list[tuple[int, str]]:
+    """So that fedadp-8 stands before fedadp-10."""
+    parts: list[str] = re.findall(r"\d+|\D+", text)
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]

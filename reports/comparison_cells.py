@@ -1,0 +1,134 @@
+"""The words of a comparison table, the same for the terminal and for Markdown."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from reports.comparison import Comparison, Group, Section, Spread
+from reports.figure import time_unit
+from reports.words import percent
+
+_NONE = "-"
+_SIZES = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
+
+
+@dataclass(frozen=True)
+class Unit:
+    """What a column of numbers is divided by and called, and its digits after the point."""
+
+    scale: float
+    name: str
+    decimals: int
+
+
+_PERCENT, _PLAIN = Unit(0.01, "%", 1), Unit(1.0, "B", 1)
+
+
+def unit_of_time(comparison: Comparison) -> Unit:
+    """The same in all sections, so that times can be compared by eye; the smallest decides."""
+    groups = [group for section in comparison.sections for group in section.groups]
+    times = [g.time.mean for g in groups if g.time is not None and g.time.mean > 0] or [0.0]
+    scale, name = time_unit(min(times))
+    return Unit(scale, name, 2 if max(times) < 100 * scale else 1)
+
+
+def headers(section: Section, time: Unit) -> list[str]:
+    """The columns of a section; one for the speed-up only where there is a baseline."""
+    aims = any(group.target is not None for group in section.groups)
+    size = _unit_of_size(section)
+    return [
+        "variant",
+        "reached" if aims else "runs",
+        "rounds",
+        f"time to target ({time.name})",
+        *(["speed-up"] if section.asked else []),
+        "final %",
+        "best %",
+        f"{size.name} to target",
+        f"{size.name} in all",
+        "fidelity",
+    ]
+
+
+def cells(section: Section, group: Group, time: Unit) -> list[str]:
+    """One group under those headers."""
+    size = _unit_of_size(section)
+    aims = any(other.target is not None for other in section.groups)
+    count = f"{len(group.arrivals)} of {len(group.runs)}" if aims else str(len(group.runs))
+    return [
+        group.label,
+        count,
+        _mean(group.rounds),
+        _time(group, time),
+        *([_speed_up(section, group)] if section.asked else []),
+        _mean(group.final, _PERCENT),
+        _mean(group.best, _PERCENT),
+        _mean(group.bytes_to_target, size),
+        _mean(group.bytes_on_wire, size),
+        group.verdict,
+    ]
+
+
+def heading(section: Section) -> str:
+    """The section's name and what had to be reached."""
+    targets = sorted({group.target for group in section.groups if group.target is not None})
+    if not targets:
+        return f"{section.title}: no target"
+    return f"{section.title}: to {' or '.join(f'{100 * target:g} %' for target in targets)}"
+
+
+def notes(section: Section) -> Iterator[str]:
+    """What the numbers of a section need to be understood."""
+    if any(group.arrivals and not group.complete for group in section.groups):
+        yield "* over those of its runs that reached the target"
+    if section.asked is None:
+        return
+    base, candidates = section.baseline, [group.label for group in section.candidates]
+    if base is not None and candidates == [base.label]:
+        yield f"speed-up against {base.label}"
+    elif base is not None:
+        yield f"speed-up against {base.label}, the fastest of {', '.join(candidates)}"
+    elif candidates:
+        yield f"no speed-up: the target was not reached by {', '.join(candidates)}"
+    else:
+        yield f"no speed-up: no finished run of {section.asked} here"
+    if base is not None and any(group.target != base.target for group in section.groups):
+        yield "no speed-up where the target is another than the baseline's"
+
+
+def _unit_of_size(section: Section) -> Unit:
+    found = [group.bytes_to_target or group.bytes_on_wire for group in section.groups]
+    least = min((size.mean for size in found if size is not None and size.mean > 0), default=0.0)
+    return next((Unit(scale, name, 1) for scale, name in _SIZES if least >= scale), _PLAIN)
+
+
+def _time(group: Group, unit: Unit) -> str:
+    if group.target is None:
+        return "no target"
+    if group.time is None:
+        return f"not reached (best {_below(group.best.most)})" if group.best else "not reached"
+    words = f"{group.time.mean / unit.scale:.{unit.decimals}f}"
+    if group.time.deviation is not None:
+        words += f" ± {group.time.deviation / unit.scale:.{unit.decimals}f}"
+    return words + _star(group)
+
+
+def _below(accuracy: float) -> str:
+    """Rounded down: what fell short of the target must not read like it."""
+    return percent(math.floor(1000 * accuracy + 1e-6) / 1000)
+
+
+def _speed_up(section: Section, group: Group) -> str:
+    ratio = section.speed_up(group)
+    if ratio is None:
+        return _NONE
+    base = section.baseline
+    return f"{ratio:.2f} x{_star(group) or (_star(base) if base else '')}"
+
+
+def _star(group: Group) -> str:
+    return "" if group.complete else " *"
+
+
+def _mean(value: Spread | None, unit: Unit = _PLAIN) -> str:
+    return _NONE if value is None else f"{value.mean / unit.scale:.{unit.decimals}f}"

@@ -1,0 +1,83 @@
+"""What tells scenarios apart, and what to call them in a table."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+# These change neither what is learned nor how long it takes on the emulated network.
+_NO_DIFFERENCE = ("seed", "about", "compute.workers")
+_NAMED_ALREADY = ("name", "variant", "size")
+_MEASURED = "host"  # the device whose speed is found out anew before every run
+
+Flat = Mapping[str, str]
+
+
+def identity(scenario: Mapping[str, Any]) -> dict[str, str]:
+    """A resolved scenario as `section.key` and value, equal for runs that differ in the seed."""
+    flat = {key: text for key, text in _flatten(scenario) if key not in _NO_DIFFERENCE}
+    measured = [entry for entry in _entries(flat) if flat.get(f"{entry}.profile") == _MEASURED]
+    for entry in measured:
+        flat.pop(f"{entry}.speed", None)
+        flat.pop(f"{entry}.memory", None)
+    return flat
+
+
+def label(bases: Sequence[str], identities: Sequence[Flat]) -> list[str]:
+    """Each base; where several are the same, together with what differs between those."""
+    labels = list(bases)
+    for base in set(bases):
+        places = [place for place, other in enumerate(bases) if other == base]
+        if len(places) > 1:
+            words = differences([identities[place] for place in places])
+            for place, more in zip(places, words, strict=True):
+                labels[place] = " ".join([base, *more])
+    return labels
+
+
+def differences(identities: Sequence[Flat]) -> list[list[str]]:
+    """For each scenario, its own values of the keys that are not the same everywhere."""
+    keys = dict.fromkeys(key for flat in identities for key in flat)
+    differing = [k for k in keys if len({flat.get(k) for flat in identities}) > 1]
+    told = [entry for entry in _entries(differing) if _profile_tells(entry, identities)]
+    shown = [
+        key
+        for key in differing
+        if key not in _NAMED_ALREADY
+        and (key.endswith(".profile") or not any(key.startswith(f"{entry}.") for entry in told))
+    ]
+    return [[f"{_short(key)}={flat[key]}" for key in shown if key in flat] for flat in identities]
+
+
+def _flatten(tree: Any, place: str = "") -> Iterator[tuple[str, str]]:
+    if isinstance(tree, Mapping):
+        for key, value in tree.items():
+            yield from _flatten(value, f"{place}.{key}" if place else str(key))
+    elif isinstance(tree, list):
+        for number, value in enumerate(tree):
+            yield from _flatten(value, f"{place}.{number}")
+    else:
+        yield place, str(tree).lower() if isinstance(tree, bool) else str(tree)
+
+
+def _entries(keys: Any) -> list[str]:
+    """The links and devices among these keys: links.edge-cloud, devices.client."""
+    parts = [key.split(".") for key in keys]
+    found = (".".join(p[:2]) for p in parts if p[0] in ("links", "devices") and len(p) > 2)
+    return list(dict.fromkeys(found))
+
+
+def _profile_tells(entry: str, identities: Sequence[Flat]) -> bool:
+    """Whether the profile's name says all there is: none has it and something else besides."""
+    meaning: dict[str, dict[str, str]] = {}
+    for flat in identities:
+        whole = {key: text for key, text in flat.items() if key.startswith(f"{entry}.")}
+        name = flat.get(f"{entry}.profile")
+        if name is None or meaning.setdefault(name, whole) != whole:
+            return False
+    return True
+
+
+def _short(key: str) -> str:
+    section, _, rest = key.partition(".")
+    if section in ("links", "devices"):
+        return rest.removesuffix(".profile")
+    return "protocol" if key == "protocol.name" else key

@@ -1,0 +1,144 @@
+"""What a sweep file may say: which scenarios, variants, sizes, seeds and settings to run."""
+
+import os.path
+import re
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, Field, ValidationError, model_validator
+
+from scenarios import files
+from scenarios.errors import BadInput
+from scenarios.schema import Section
+from scenarios.suggest import did_you_mean
+
+SHIPPED = Path(__file__).parent / "sweeps"
+_SCENARIO_SECTIONS = {"task", "protocol", "topology"}
+_OWN_KEYS = {"seed": "seeds", "size": "size", "variant": "variants"}
+
+
+def _file_name(value: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", value):
+        raise ValueError(f'"{value}" cannot name a directory; use letters, digits and -')
+    return value
+
+
+def _no_twins(values: list[Any]) -> list[Any]:
+    for value in values:
+        if values.count(value) > 1:
+            raise ValueError(f'"{value}" is there twice; take one out')
+    return values
+
+
+def _settings(values: dict[str, Any]) -> dict[str, Any]:
+    for key, value in values.items():
+        check_setting(key)
+        if "." not in key and isinstance(value, dict):
+            inner = next(iter(value), "key")
+            raise ValueError(f'"{key}" is a table; write its keys in quotes, like "{key}.{inner}"')
+    return values
+
+
+def _several(values: dict[str, Any]) -> dict[str, Any]:
+    for key, value in values.items():
+        if not isinstance(value, list) or not value:
+            raise ValueError(f'"{key}" needs a list of values; write it like "{key}" = [1, 2]')
+        _no_twins(value)
+    return values
+
+
+Seed = Annotated[int, Field(ge=0, lt=2**31)]
+Seeds = Annotated[list[Seed], Field(min_length=1), AfterValidator(_no_twins)]
+Variants = Annotated[list[str], Field(min_length=1), AfterValidator(_no_twins)]
+Settings = Annotated[dict[str, Any], AfterValidator(_settings)]
+Grid = Annotated[dict[str, Any], AfterValidator(_settings), AfterValidator(_several)]
+
+
+class Runs(Section):
+    """One scenario with all that is to be tried on it."""
+
+    scenario: str
+    variants: Variants | None = None  # all of the scenario's
+    size: str | None = None
+    seeds: Seeds | None = None
+    set: Settings = Field(default_factory=dict)
+    grid: Grid = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _set_once(self) -> "Runs":
+        for key in self.grid:
+            if key in self.set:
+                raise ValueError(f'"{key}" is in set and in grid; take it out of one of them')
+        return self
+
+
+class Sweep(Section):
+    """A table of runs, and what the comparison at its end is told."""
+
+    name: Annotated[str, AfterValidator(_file_name)]
+    about: str = ""
+    size: str | None = None
+    seeds: Seeds | None = None  # the scenario's own
+    baseline: str | None = None
+    target: Annotated[float, Field(gt=0, le=1)] | None = None
+    runs: Annotated[list[Runs], Field(min_length=1)]
+
+
+def shipped() -> dict[str, Path]:
+    """The sweeps that come with Metronome, by name."""
+    return {path.stem: path for path in sorted(SHIPPED.glob("*.toml"))}
+
+
+def read(name_or_file: str) -> Sweep:
+    """The sweep of that name or file; a scenario's name or file means all of its variants."""
+    path = shipped().get(name_or_file) or files.library().get(name_or_file) or Path(name_or_file)
+    if not os.path.isfile(path):
+        known = did_you_mean(name_or_file, [*shipped(), *files.library()])
+        raise BadInput(
+            f'sweep "{name_or_file}": neither a file nor the name of a sweep or scenario; {known}'
+        )
+    tree = files.read(path)
+    if "runs" not in tree and _SCENARIO_SECTIONS & tree.keys():
+        tree = {"name": tree.get("name", path.stem), "runs": [{"scenario": str(path.resolve())}]}
+    try:
+        sweep = Sweep.model_validate(tree)
+    except ValidationError as error:
+        raise BadInput(f"{path}: {_sentence(error)}") from None
+    return sweep.model_copy(
+        update={"runs": [_found(runs, path.parent, n) for n, runs in enumerate(sweep.runs, 1)]}
+    )
+
+
+def check_setting(key: str) -> None:
+    """ValueError for a setting that the sweep has its own word for."""
+    if own := _OWN_KEYS.get(key):
+        raise ValueError(f'"{key}" cannot be set here; use "{own}"')
+
+
+def _found(runs: Runs, folder: Path, number: int) -> Runs:
+    """Its scenario as a path: a name of the library, or a file seen from the sweep file."""
+    path = files.library().get(runs.scenario, folder / runs.scenario)
+    if not os.path.isfile(path):
+        raise BadInput(
+            f'runs.{number}.scenario: "{runs.scenario}" is neither a file beside the sweep file '
+            f"nor in the library; {did_you_mean(runs.scenario, files.library())}"
+        )
+    return runs.model_copy(update={"scenario": str(path)})
+
+
+def _sentence(error: ValidationError) -> str:
+    """One problem in one sentence: place, what is wrong, remedy."""
+    problem = min(error.errors(), key=lambda found: found["type"] != "extra_forbidden")
+    path = [part + 1 if isinstance(part, int) else part for part in problem["loc"]]
+    place = ".".join(map(str, path)) or "sweep"
+    if problem["type"] == "extra_forbidden":
+        known = Runs.model_fields if len(path) > 1 else Sweep.model_fields
+        return f"{place}: unknown key; {did_you_mean(str(path[-1]), known)}"
+    if problem["type"] == "missing":
+        return f"{place}: missing; add this key (docs/scenarios.md describes it)"
+    message = problem["msg"].removeprefix("Value error, ")
+    if problem["type"] == "value_error":
+        return f"{place}: {message}"  # our own words, which name the value and the remedy
+    value = problem["input"]
+    given = f" (given: {value})" if isinstance(value, str | int | float) else ""
+    return f"{place}: {message[0].lower()}{message[1:]}{given}; correct it (docs/scenarios.md)"

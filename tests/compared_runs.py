@@ -1,0 +1,73 @@
+"""Small run directories to compare: the records that a comparison reads, and nothing else."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+_COLUMNS = "round,link,tier,bytes_up,bytes_down,packets_up,packets_down,drops_up,drops_down"
+BYTES_A_ROUND = 3_000_000
+
+
+def scenario(name: str = "fig2", **changes: Any) -> dict[str, Any]:
+    """A resolved scenario; changes are written with __ for the dots."""
+    tree: dict[str, Any] = {
+        "name": name,
+        "variant": "",
+        "size": "",
+        "clock": "virtual",
+        "seed": 1,
+        "task": {"dataset": "fashionmnist", "model": "lenet5", "target_accuracy": 0.8},
+        "protocol": {"name": "fedavg", "rounds": 4},
+        "links": {"edge-cloud": {"profile": "wan", "rate": "20mbit", "delay": "40ms"}},
+        "devices": {"client": {"profile": "gpu", "speed": 5e12, "memory": 10}},
+        "compute": {"workers": 0},
+    }
+    for key, value in changes.items():
+        *parents, last = key.split("__")
+        place = tree
+        for parent in parents:
+            place = place[parent.replace("_", "-")]
+        if value is None:
+            place.pop(last)
+        else:
+            place[last] = value
+    return tree
+
+
+def write_run(
+    directory: Path,
+    tree: dict[str, Any] | None = None,
+    accuracies: Sequence[float | None] = (0.1, 0.5, 0.7, 0.82, 0.81),
+    round_seconds: float = 100.0,
+    **summary: Any,
+) -> Path:
+    """One accuracy for each round from 0 on; `summary` changes what summary.json says."""
+    tree = tree or scenario()
+    directory.mkdir(parents=True)
+    (directory / "scenario.toml").write_text(tomli_w.dumps(tree))
+    rows = ["round,elapsed_seconds,accuracy,loss,download,compute,upload,wait,aggregate"]
+    links = [_COLUMNS]
+    for number, accuracy in enumerate(accuracies):
+        text = "" if accuracy is None else f"{accuracy:.6f}"
+        rows.append(f"{number},{number * round_seconds:.6f},{text},,0,0,0,0,0")
+        # The joining (round 0) and a server's own cable are not counted.
+        links.append(f"{number},edge1-wan,edge-cloud,{BYTES_A_ROUND - 1000},1000,9,9,0,0")
+        links.append(f"{number},cloud-wan,attachment,999,999,9,9,0,0")
+    (directory / "rounds.csv").write_text("\n".join(rows) + "\n")
+    (directory / "links.csv").write_text("\n".join(links) + "\n")
+    found = {
+        "name": tree["name"],
+        "variant": tree["variant"],
+        "protocol": tree["protocol"]["name"],
+        "clock": tree["clock"],
+        "seed": tree["seed"],
+        "target_accuracy": tree["task"].get("target_accuracy"),
+        "bytes_on_wire": BYTES_A_ROUND * (len(accuracies) - 1),
+        "fidelity": {"verdict": "exact"},
+        "failure": None,
+    }
+    (directory / "summary.json").write_text(json.dumps(found | summary))
+    return directory

@@ -1,0 +1,156 @@
+"""The comparison on the terminal, as CSV and as Markdown, and the command that makes it."""
+
+import csv
+import io
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from cli.compare import compare
+from reports.comparison import Comparison, compare_runs
+from reports.comparison_csv import comparison_csv
+from reports.comparison_runs import read_runs
+from reports.comparison_table import markdown, show
+from scenarios.errors import BadInput
+from tests.compared_runs import scenario, write_run
+
+
+def _compared(place: Path, baseline: str | None = None) -> Comparison:
+    return compare_runs(*read_runs([str(place)]), baseline=baseline)
+
+
+def _shown(comparison: Comparison, width: int) -> str:
+    console = Console(file=io.StringIO(), width=width)
+    show(comparison, console)
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+@pytest.fixture
+def sweep(tmp_path: Path) -> Path:
+    """Of tempo all runs reach the target, of fedadp-4 one of two, of fedadp-6 none."""
+    for seed in (1, 2):
+        tempo = scenario(variant="tempo", size="small", seed=seed)
+        write_run(tmp_path / f"tempo{seed}", tempo, round_seconds=3600 * seed)
+        four = scenario(variant="fedadp-4", size="small", seed=seed)
+        write_run(tmp_path / f"four{seed}", four, (0.1, 0.7, 0.8 - 0.01 * seed + 0.01), 7200)
+        six = scenario(variant="fedadp-6", size="small", seed=seed)
+        write_run(tmp_path / f"six{seed}", six, (0.1, 0.7, 0.79996), 7200)
+    return tmp_path
+
+
+def test_the_table_says_who_reached_the_target_and_how_fast(sweep: Path) -> None:
+    lines = {
+        line.split()[0]: " ".join(line.split())
+        for line in _shown(_compared(sweep, "fedadp-4"), 100).splitlines()
+        if line
+    }
+
+    assert lines["tempo"] == "tempo 2 of 2 3.0 4.50 ± 2.12 0.89 x * 81.0 82.0 9.0 12.0 exact"
+    assert lines["fedadp-4"].startswith("fedadp-4 1 of 2 2.0 4.00 * 1.00 x * 79.5 79.5 6.0")
+    assert lines["fedadp-6"] == "fedadp-6 0 of 2 - not reached - 80.0 80.0 - 6.0 exact"
+    assert lines["(best"] == "(best 79.9 %)"  # never like the target it fell short of
+    assert lines["fig2"] == "fig2 (small): to 80 %"
+    assert lines["*"] == "* over those of its runs that reached the target"
+    assert lines["speed-up"] == "speed-up against fedadp-4"
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_the_table_fits(sweep: Path, width: int) -> None:
+    shown = _shown(_compared(sweep, "best:fedadp"), width)
+
+    assert max(len(line.rstrip()) for line in shown.splitlines()) <= width
+    for words in ("fedadp-4 ", "4.50 ± 2.12", "2 of 2", "exact", "(best 79.9 %)"):
+        assert words in shown
+
+
+def test_without_a_target_the_table_says_so(tmp_path: Path) -> None:
+    write_run(tmp_path / "run", scenario(task__target_accuracy=None))
+
+    shown = _shown(_compared(tmp_path), 100)
+
+    assert "fig2: no target" in shown
+    assert "81.0" in shown
+
+
+def test_the_best_baseline_is_named(sweep: Path) -> None:
+    shown = _shown(_compared(sweep, "best:fedadp"), 100)
+
+    assert "speed-up against fedadp-4, the fastest of fedadp-4, fedadp-6" in shown
+
+
+def test_a_baseline_that_is_missing_or_too_weak_is_named(sweep: Path) -> None:
+    for name in ("x", "y"):
+        tree = scenario("other", variant=name)
+        write_run(sweep / "other" / name, tree)
+
+    shown = _shown(_compared(sweep, "fedadp-6"), 100)
+
+    assert "no speed-up: the target was not reached by fedadp-6" in shown
+    assert "no speed-up: no finished run of fedadp-6 here" in shown
+
+
+def test_runs_left_out_stand_below_with_their_cause(sweep: Path) -> None:
+    bad = write_run(sweep / "bad", failure="client3 [2]: no answer")
+
+    comparison = _compared(sweep)
+
+    assert f"left out: {bad}: failed: client3 [2]: no answer" in _shown(comparison, 80)
+    assert r"failed: client3 \[2\]: no answer" in markdown(comparison)
+
+
+def test_the_csv_has_plain_numbers_and_the_range(sweep: Path) -> None:
+    rows = list(csv.DictReader(io.StringIO(comparison_csv(_compared(sweep, "fedadp-4")))))
+
+    four, six, tempo = rows
+    assert [row["label"] for row in rows] == ["fedadp-4", "fedadp-6", "tempo"]
+    assert tempo["seeds"] == "1 2"
+    assert float(tempo["seconds_to_target_mean"]) == 16200
+    assert float(tempo["seconds_to_target_least"]) == 10800
+    assert float(tempo["seconds_to_target_most"]) == 21600
+    assert float(tempo["speed_up"]) == pytest.approx(14400 / 16200, abs=1e-6)
+    assert float(tempo["bytes_to_target_mean"]) == 9e6
+    assert (four["runs"], four["runs_that_reached_target"]) == ("2", "1")
+    assert (six["seconds_to_target_mean"], six["best_accuracy_most"]) == ("", "0.79996")
+
+
+def test_the_markdown_is_a_table_with_its_signs_escaped(tmp_path: Path) -> None:
+    write_run(tmp_path / "run", scenario(variant="a|b"))
+
+    lines = markdown(_compared(tmp_path)).splitlines()
+
+    assert lines[0] == "### fig2: to 80 %"
+    assert lines[2].startswith("| variant | reached | rounds | time to target (min) |")
+    assert lines[3].startswith("| --- | ---: |")
+    assert lines[4].startswith(r"| a\|b | 1 of 1 | 3.0 | 5.00 |")
+    columns = {line.replace(r"\|", "").count("|") for line in lines[2:5]}
+    assert len(columns) == 1
+
+
+def test_the_command_leaves_its_files_in_the_sweeps_directory(
+    sweep: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert compare([str(sweep)], None, "tempo", None) == 0
+
+    names = {"comparison.csv", "comparison.md", "comparison.png", "comparison-rounds.png"}
+    assert names <= {path.name for path in sweep.iterdir()}
+    assert str(sweep) in capsys.readouterr().out
+
+
+def test_other_comparisons_go_to_a_new_directory(
+    sweep: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(sweep)
+
+    assert compare(["tempo1", "tempo2"], 0.5, None, None) == 0
+
+    (made,) = (sweep / "runs").glob("comparison-*")
+    assert (made / "comparison.md").exists()
+
+
+def test_a_place_that_cannot_be_written_is_one_sentence(sweep: Path) -> None:
+    (sweep / "file").write_text("")
+
+    with pytest.raises(BadInput, match=r"--out .*file: cannot be written \(File exists\)"):
+        compare([str(sweep)], None, None, str(sweep / "file"))

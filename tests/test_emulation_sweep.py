@@ -1,0 +1,93 @@
+"""A sweep of real runs: two at once, none repeated, and nothing left behind."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests import emulated
+from tests.emulated import STAR
+
+pytestmark = pytest.mark.emulation
+
+TABLE = """
+name = "tiny-table"
+seeds = [1, 2]
+target = 0.2
+[[runs]]
+scenario = "star.toml"
+set = { clock = "virtual", "task.model" = "tiny-mlp" }
+"""
+NAME = "small-clock-virtual-model-tiny-mlp"
+SEED_1, SEED_2 = f"{NAME}-seed1", f"{NAME}-seed2"
+
+
+def start(folder: Path, *options: str) -> "subprocess.Popen[str]":
+    (folder / "star.toml").write_text(STAR)
+    (folder / "table.toml").write_text(TABLE)
+    return subprocess.Popen(
+        [sys.executable, "-m", "cli", "sweep", "table.toml", "--out", "out", *options],
+        env=emulated.environment(),
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def test_a_sweep_runs_its_table_compares_it_and_does_not_repeat_it(tmp_path: Path) -> None:
+    before = emulated.traces()
+
+    first = start(tmp_path, "--jobs", "2")
+    output, _ = first.communicate(timeout=240)
+
+    assert first.returncode == 0, output
+    for seed, name in enumerate((SEED_1, SEED_2), 1):
+        summary = json.loads((tmp_path / "out" / name / "summary.json").read_text())
+        assert (summary["seed"], summary["rounds"], summary["failure"]) == (seed, 2, None)
+    assert (tmp_path / "out" / "comparison.csv").exists()
+    assert emulated.traces() == before
+
+    again = start(tmp_path)
+    output, _ = again.communicate(timeout=60)
+    assert again.returncode == 0, output
+    assert "already there: 2 of 2 runs" in output
+    assert "started" not in output
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_however_a_sweep_is_ended_its_guests_end_and_the_same_command_goes_on(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    before = emulated.traces()
+    process = start(tmp_path, "--jobs", "1", "--set", "protocol.rounds=500")
+    events = tmp_path / "out" / SEED_1 / "events.jsonl"
+    wait_for(lambda: events.exists() and '"phase": "round"' in events.read_text())
+
+    process.send_signal(number)
+    output, _ = process.communicate(timeout=120)
+
+    if number == signal.SIGINT:
+        assert process.returncode == 130, output
+        assert "0 of 2 runs are finished, and the same command goes on" in output
+    wait_for(lambda: emulated.traces() == before)
+    wait_for(lambda: (tmp_path / "out" / SEED_1 / "summary.json").exists())
+
+    again = start(tmp_path, "--jobs", "1", "--seeds", "1")
+    output, _ = again.communicate(timeout=240)
+    assert again.returncode == 0, output
+    summary = json.loads((tmp_path / "out" / SEED_1 / "summary.json").read_text())
+    assert (summary["rounds"], summary["failure"]) == (2, None)
+
+
+def wait_for(condition: Callable[[], bool], seconds: float = 120) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.1)
