@@ -97,7 +97,8 @@ def test_little_computing_on_slow_links_runs_faster_than_real_time(tmp_path: Pat
 
     assert outcome.code == 0, outcome.output
     summary = outcome.summary
-    assert summary["elapsed_seconds"] > summary["host_training_seconds"]
+    # Three to four times on a quiet machine of two cores (docs/limitations.md).
+    assert summary["elapsed_seconds"] > 1.5 * summary["host_training_seconds"]
 
 
 def test_the_virtual_clock_needs_the_guest(tmp_path: Path) -> None:
