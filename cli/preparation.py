@@ -48,6 +48,7 @@ class Prepared:
         learning = {
             "dataset": self.scenario.task.dataset,
             "data_dir": str(self.data_dir) if self.data_dir else None,
+            "classes": self.scenario.task.classes,
             "model": self.scenario.task.model,
             "partition": "partition.npz",
             "seed": self.scenario.seed,
@@ -80,7 +81,7 @@ def prepare(scenario: Scenario, data_dir: Path | None, out: str | None) -> Prepa
 
     run_dir = output_directory(scenario, out)
     task, clients = scenario.task, scenario.topology.client_count
-    data = datasets.load(task.dataset, data_dir)
+    data = datasets.load(task.dataset, data_dir, task.classes)
     parts = partitions.make(
         task.partition,
         data.train_labels,
@@ -89,6 +90,8 @@ def prepare(scenario: Scenario, data_dir: Path | None, out: str | None) -> Prepa
         task.concentration,
         scenario.seed,
         task.shared_samples,
+        homes=scenario.topology.homes if scenario.topology.kind == "cells" else None,
+        cells=scenario.topology.cells,
     )
     shape = (data.channels, data.size, data.classes)
     initial = models.export(models.build(task.model, *shape, seed=scenario.seed))
@@ -102,6 +105,7 @@ def prepare(scenario: Scenario, data_dir: Path | None, out: str | None) -> Prepa
         samples=[len(part) for part in parts],
         flops_per_step=flops_per_step,
         tensors={name: (str(t.dtype), t.shape) for name, t in initial.items()},
+        classes=data.classes,
     )
     return Prepared(scenario, plan, run_dir, initial, parts, data_dir)
 

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from learning import datasets, models
+from learning import datasets, lenet_training, models
 from learning.datasets import Dataset
 from learning.memory import keep_freed_memory
 
@@ -51,7 +51,9 @@ class Context:
         torch.backends.cudnn.deterministic = True
         settings = json.loads((run_dir / "learning.json").read_text())
         data_dir = settings["data_dir"]
-        dataset = datasets.load(settings["dataset"], Path(data_dir) if data_dir else None)
+        dataset = datasets.load(
+            settings["dataset"], Path(data_dir) if data_dir else None, settings.get("classes")
+        )
         with np.load(run_dir / settings["partition"], allow_pickle=False) as stored:
             partition = [stored[f"client{i}"] for i in range(len(stored.files))]
         module = models.build(
@@ -63,6 +65,7 @@ class Context:
     def warm_up(self) -> None:
         """One step of no consequence: the first one in a process takes far longer than the rest."""
         images, labels = self.samples(0)
+        lenet_training.can_train(self.module, images)  # compiles it, if nobody has
         torch.nn.functional.cross_entropy(self.module(images[:2]), labels[:2]).backward()
         self.module.zero_grad(set_to_none=True)
 

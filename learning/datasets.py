@@ -12,7 +12,7 @@ import sys
 import tempfile
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +20,7 @@ import numpy as np
 from learning import tiny
 from learning.cache import cache_dir, read_arrays, write_arrays
 from learning.idx import read_idx
+from learning.rows import Rows
 from scenarios.errors import BadInput
 
 DEBIAN_FASHION_MNIST = Path("/usr/share/datasets/fashion-mnist")
@@ -34,9 +35,9 @@ class Dataset:
     """Images are uint8 (N, C, H, W), labels int64; mean and std are per channel, of 0..1 pixels."""
 
     name: str
-    train_images: np.ndarray
+    train_images: np.ndarray | Rows
     train_labels: np.ndarray
-    test_images: np.ndarray
+    test_images: np.ndarray | Rows
     test_labels: np.ndarray
     classes: int
     mean: tuple[float, ...]
@@ -91,11 +92,36 @@ _KNOWN = {
 NAMES = (*_KNOWN, "tiny")
 
 
-def load(name: str, data_dir: Path | None) -> Dataset:
+def load(name: str, data_dir: Path | None, classes: int | None = None) -> Dataset:
     """The data set, from the first place that has it: data_dir (or METRONOME_DATA), Debian's
-    package, torchvision's download."""
+    package, torchvision's download; of its classes only the first ones, when a number is given."""
     if name not in NAMES:
         raise BadInput(_unknown(name))
+    there = tiny.CLASSES if name == "tiny" else _KNOWN[name].classes
+    if classes is not None and not 1 <= classes <= there:
+        raise BadInput(
+            f"task.classes: {name} has {there} classes, not {classes}; ask for 1 to {there}"
+        )
+    whole = _whole(name, data_dir)
+    return whole if classes is None or classes == there else _first_classes(whole, classes)
+
+
+def _first_classes(whole: Dataset, classes: int) -> Dataset:
+    """The samples of the first classes; the images stay where they are."""
+    train, test = (
+        np.flatnonzero(labels < classes) for labels in (whole.train_labels, whole.test_labels)
+    )
+    return replace(
+        whole,
+        train_images=Rows(whole.train_images, train),
+        train_labels=whole.train_labels[train],
+        test_images=Rows(whole.test_images, test),
+        test_labels=whole.test_labels[test],
+        classes=classes,
+    )
+
+
+def _whole(name: str, data_dir: Path | None) -> Dataset:
     if name == "tiny":
         return Dataset(
             name="tiny", **tiny.generate(), classes=tiny.CLASSES, mean=(0.5,), std=(0.3,)

@@ -1,6 +1,7 @@
 """Accuracy and loss of a model on the whole test set."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -12,17 +13,37 @@ from learning.models import load_weights
 _BATCH = 500
 
 
-def evaluate(tensors: Mapping[str, np.ndarray], context: Context) -> tuple[float, float]:
-    """The share of test samples classified rightly, and their mean cross entropy."""
+@dataclass(frozen=True)
+class Scores:
+    """What one pass over the test set gives."""
+
+    accuracy: float  # the share of samples classified rightly
+    loss: float  # their mean cross entropy
+    by_class: list[float | None]  # each class's accuracy; None without samples of it
+
+
+def evaluate(tensors: Mapping[str, np.ndarray], context: Context) -> Scores:
+    """How well these weights classify the test set, over all and class by class."""
     module, dataset = context.module, context.dataset
     load_weights(module, tensors)
     module.eval()
-    right, loss = 0, 0.0
+    hits, loss = [], 0.0
     with torch.inference_mode():
         for start in range(0, len(dataset.test_labels), _BATCH):
             part = slice(start, start + _BATCH)
             labels = torch.tensor(dataset.test_labels[part], device=context.device)
             outputs = module(context.normalised(dataset.test_images[part]))
-            right += int((outputs.argmax(1) == labels).sum())
+            hits.append((outputs.argmax(1) == labels).cpu().numpy())
             loss += float(F.cross_entropy(outputs, labels, reduction="sum"))
-    return right / len(dataset.test_labels), loss / len(dataset.test_labels)
+    right = np.concatenate(hits)
+    return Scores(
+        accuracy=int(right.sum()) / len(right),
+        loss=loss / len(right),
+        by_class=_by_class(right, dataset.test_labels, dataset.classes),
+    )
+
+
+def _by_class(right: np.ndarray, labels: np.ndarray, classes: int) -> list[float | None]:
+    there = np.bincount(labels, minlength=classes)
+    known = np.bincount(labels[right], minlength=classes)
+    return [int(k) / int(n) if n else None for k, n in zip(known, there, strict=True)]

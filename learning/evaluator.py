@@ -1,7 +1,8 @@
 """Evaluates models off the clock, a process on the host.
 
 python -m learning.evaluator --run RUN --spool SPOOL takes the models laid into the spool's evaluate
-directory, oldest first, and adds one line for each to RUN/evaluations.jsonl.
+directory, oldest first, and adds one line for each to RUN/evaluations.jsonl; where a round has a
+model from each of several edge servers, also one for the average of these.
 """
 
 import json
@@ -15,39 +16,83 @@ import torch
 from learning.context import Context
 from learning.evaluation import evaluate
 from learning.hostprocess import Parent, parser, work_until
+from learning.models import weights
+from learning.round_averages import RoundAverages
 from learning.spool import MODEL, STOP, Spool, oldest
+from protocols.base import Tensors
 from protocols.wire import Refused, read_file
+
+AVERAGE = "average"  # the key of the mean of a round's edge models
+
+Line = dict[str, Any]
 
 
 class Evaluator:
     """Turns models into lines of accuracy and loss."""
 
-    def __init__(self, directory: Path, lines: Path, context: Context) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        lines: Path,
+        context: Context,
+        averages: RoundAverages | None = None,
+    ) -> None:
         self._directory = directory
         self._lines = lines
         self._context = context
+        self._averages = averages or RoundAverages()
 
     def step(self) -> bool:
         """Evaluate the oldest model; whether there was one."""
         for path in oldest(self._directory, MODEL)[:1]:
-            line = json.dumps(self._evaluated(path), allow_nan=False)
+            found = [json.dumps(line, allow_nan=False) for line in self._evaluated(path)]
             with self._lines.open("a", encoding="utf-8") as file:
-                file.write(f"{line}\n")
+                file.writelines(f"{line}\n" for line in found)
             path.unlink()
             return True
         return False
 
-    def _evaluated(self, path: Path) -> dict[str, Any]:
-        """A model that cannot be evaluated has its reason in the line: the others still count."""
-        line: dict[str, Any] = {"round": None, "key": path.name.removesuffix(MODEL)}
-        line |= {"accuracy": None, "loss": None}
+    def _evaluated(self, path: Path) -> list[Line]:
+        """The model's line, and the average's when it was the last of its round."""
         try:
             message = read_file(path)
-            line |= {"round": message.meta["round"], "key": message.meta["key"]}
-            accuracy, loss = evaluate(message.tensors, self._context)
-        except (Refused, KeyError, ValueError, RuntimeError) as error:
-            return line | {"error": f"{type(error).__name__}: {error}"}
-        return line | {"accuracy": accuracy, "loss": loss if math.isfinite(loss) else None}
+            round, key, of = message.meta["round"], message.meta["key"], message.meta.get("of")
+        except (Refused, KeyError, ValueError) as error:
+            return [_failed(None, path.name.removesuffix(MODEL), _reason(error))]
+        line = self._line(round, key, message.tensors)
+        if of is None or "error" in line:
+            return [line]
+        return [line, *self._averaged(round, key, of, message.tensors)]
+
+    def _averaged(self, round: int, key: str, of: int, tensors: Tensors) -> list[Line]:
+        known = {name: tensors[name] for name, _ in weights(self._context.module)}
+        mean = self._averages.add(round, key, of, known)
+        lines = [] if mean is None else [self._line(round, AVERAGE, mean)]
+        late = "not all models of this round came before there was no room to wait for them"
+        return lines + [_failed(other, AVERAGE, late) for other in self._averages.give_up()]
+
+    def _line(self, round: int, key: str, tensors: Tensors) -> Line:
+        """A model that cannot be evaluated has its reason in the line: the others still count."""
+        try:
+            scores = evaluate(tensors, self._context)
+        except (KeyError, ValueError, RuntimeError) as error:
+            return _failed(round, key, _reason(error))
+        return {
+            "round": round,
+            "key": key,
+            "accuracy": scores.accuracy,
+            "loss": scores.loss if math.isfinite(scores.loss) else None,
+            "by_class": scores.by_class,
+        }
+
+
+def _failed(round: int | None, key: str, reason: str) -> Line:
+    scores = {"accuracy": None, "loss": None, "by_class": None}
+    return {"round": round, "key": key, **scores, "error": reason}
+
+
+def _reason(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
 
 
 def main() -> None:

@@ -12,6 +12,8 @@ from pathlib import Path
 from learning import models
 from learning.cache import cache_dir, write_json
 
+DEFINITIONS = ("models.py", "lenet.py", "multicell_cnn.py", "resnet.py")
+
 
 def training_flops(model: str, channels: int, size: int, classes: int, batch_size: int) -> int:
     """Floating-point operations of one training step: forward and backward."""
@@ -44,9 +46,7 @@ def _counts(model: str, channels: int, size: int, classes: int, batch_size: int)
 def _definitions() -> str:
     """Changes with the files that define the models, so that no stale count is used."""
     folder = Path(__file__).parent
-    content = b"".join(
-        (folder / file).read_bytes() for file in ("models.py", "lenet.py", "resnet.py")
-    )
+    content = b"".join((folder / file).read_bytes() for file in DEFINITIONS)
     return hashlib.sha256(content).hexdigest()[:12]
 
 

@@ -16,7 +16,7 @@ from scenarios.errors import BadInput
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-NAMES = ("lenet5", "resnet18", "tiny-mlp")
+NAMES = ("lenet5", "multicell-cnn", "resnet18", "tiny-mlp")
 
 
 def check(name: str, size: int | None = None) -> None:
@@ -47,6 +47,10 @@ def _construct(name: str, channels: int, size: int, classes: int) -> nn.Module:
         from learning.lenet import LeNet5
 
         return LeNet5(channels, size, classes)
+    if name == "multicell-cnn":
+        from learning.multicell_cnn import MulticellCNN
+
+        return MulticellCNN(channels, size, classes)
     if name == "resnet18":
         from learning.resnet import ResNet18
 

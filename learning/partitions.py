@@ -1,17 +1,18 @@
 """How the training set is dealt out to the clients, by the name of the kind.
 
 A new kind is one function that returns disjoint index arrays (clients share samples only where
-the scenario says so), its name in NAMES and its case in
-`make`.
+the scenario says so), its name in NAMES and its case in `make`.
 """
 
 import difflib
+from collections.abc import Sequence
 
 import numpy as np
 
+from learning import main_classes
 from scenarios.errors import BadInput
 
-NAMES = ("iid", "dirichlet")
+NAMES = ("iid", "dirichlet", "main-classes")
 _STREAM = 0x70617274  # keeps the partition's draws apart from others made with the same seed
 
 
@@ -23,18 +24,28 @@ def make(
     concentration: float | None,
     seed: int,
     shared: bool = False,
+    homes: Sequence[tuple[int, ...]] | None = None,
+    cells: int | None = None,
 ) -> list[np.ndarray]:
     """For every client the indices of its training samples; the same for the same seed.
 
     With `shared` every client draws from the whole training set, whatever the others have: two may
-    hold the same sample, and all together more than there are.
+    hold the same sample, and all together more than there are. `homes` has for every client the
+    cells it hears, its home cell first (see scenarios.cells).
     """
     if shared:
         return [
             part
             for client in range(clients)
             for part in make(
-                kind, labels, 1, samples_per_client, concentration, _seed(seed, client)
+                kind,
+                labels,
+                1,
+                samples_per_client,
+                concentration,
+                _seed(seed, client),
+                homes=homes and homes[client : client + 1],
+                cells=cells,
             )
         ]
     rng = np.random.default_rng((seed, _STREAM))
@@ -47,6 +58,15 @@ def make(
                     "task.partition: dirichlet needs a concentration above 0, for example 0.5"
                 )
             return dirichlet(labels, clients, concentration, samples_per_client, rng)
+        case "main-classes":
+            if homes is None or cells is None:
+                raise BadInput(
+                    'task.partition: main-classes needs cells; set topology.kind = "cells"'
+                )
+            if len(homes) != clients:
+                raise ValueError(f"{clients} clients have {len(homes)} homes")
+            _sizes(len(labels), clients, samples_per_client)  # refuses impossible ones
+            return main_classes.deal(labels, homes, cells, samples_per_client, rng)
     close = difflib.get_close_matches(kind.lower(), NAMES, 1)
     hint = f'did you mean "{close[0]}"? ' if close else ""
     raise BadInput(f'task.partition: unknown kind "{kind}"; {hint}(there are {", ".join(NAMES)})')

@@ -1,17 +1,21 @@
 """Local training: SGD with momentum and weight decay over one client's samples."""
 
 import time
-from collections.abc import Iterator
+from math import ceil
 from typing import cast
 
+import numpy as np
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
 
+from learning import lenet_training
 from learning.context import Context
 from learning.models import export, load_weights
 from learning.rules import PREFIX, LocalRule
 from learning.seam import Result, Task
+
+Tensors = dict[str, np.ndarray]
 
 
 def train(task: Task, context: Context, rule: LocalRule | None = None) -> Result:
@@ -27,21 +31,46 @@ def train(task: Task, context: Context, rule: LocalRule | None = None) -> Result
     module = context.module
     load_weights(module, task.tensors)
     module.train()
+    images, labels = context.samples(task.client)
+    torch.manual_seed(task.seed)  # for dropout
+    order = _order(len(labels), task)
+    steps = task.epochs * ceil(len(labels) / task.batch_size)
+    extras: Tensors = {}
+    if rule is None and lenet_training.can_train(module, images):
+        loss = lenet_training.train(module, images, labels, order, task)
+    else:
+        loss, extras = with_torch(module, images, labels, order, task, rule)
+    return Result(
+        tensors=export(module) | {PREFIX + name: array for name, array in extras.items()},
+        samples=len(labels),
+        steps=steps,
+        loss=loss,
+        host_seconds=time.perf_counter() - began,
+    )
+
+
+def with_torch(
+    module: nn.Module,
+    images: Tensor,
+    labels: Tensor,
+    order: Tensor,
+    task: Task,
+    rule: LocalRule | None,
+) -> tuple[float, Tensors]:
+    """Any model, in place: the last epoch's mean loss, and what the rule has to send."""
     named = list(module.named_parameters())
     parameters: list[Tensor] = [parameter for _, parameter in named]
     velocities = [torch.zeros_like(p) for p in parameters] if task.momentum else []
-    images, labels = context.samples(task.client)
-    torch.manual_seed(task.seed)  # for dropout
-    order = torch.Generator().manual_seed(task.seed)
     if rule:
         rule.start(named, task)
     steps = 0
     losses: list[Tensor] = []
-    for _ in range(task.epochs):
+    for epoch in order.to(labels.device):
         losses = []
-        for batch_images, batch_labels in _batches(images, labels, task, order):
+        for batch in epoch.split(task.batch_size):
+            batch_images = images.index_select(0, batch)
             outputs = module(batch_images)
-            loss = F.cross_entropy(outputs, batch_labels)
+            loss = F.cross_entropy(outputs, labels.index_select(0, batch))
             losses.append(loss.detach())
             if rule:
                 extra = rule.extra_loss(module, batch_images, outputs, steps)
@@ -53,25 +82,15 @@ def train(task: Task, context: Context, rule: LocalRule | None = None) -> Result
                 rule.adjust_gradients(named, steps)
             _descend(parameters, velocities, task)
             steps += 1
-    tensors = export(module)
-    if rule:
-        tensors |= {PREFIX + name: array for name, array in rule.finish(named, steps).items()}
-    return Result(
-        tensors=tensors,
-        samples=len(labels),
-        steps=steps,
-        loss=_mean(losses, task.batch_size, len(labels)),
-        host_seconds=time.perf_counter() - began,
-    )
+    return _mean(losses, task.batch_size, len(labels)), rule.finish(named, steps) if rule else {}
 
 
-def _batches(
-    images: Tensor, labels: Tensor, task: Task, order: torch.Generator
-) -> Iterator[tuple[Tensor, Tensor]]:
-    count = len(labels)
-    chosen = torch.randperm(count, generator=order) if task.shuffle else torch.arange(count)
-    for batch in chosen.to(labels.device).split(task.batch_size):
-        yield images.index_select(0, batch), labels.index_select(0, batch)
+def _order(count: int, task: Task) -> Tensor:
+    """Which sample comes when: a row for each epoch."""
+    if not task.shuffle:
+        return torch.arange(count).repeat(task.epochs, 1)
+    draws = torch.Generator().manual_seed(task.seed)
+    return torch.stack([torch.randperm(count, generator=draws) for _ in range(task.epochs)])
 
 
 @torch.no_grad()

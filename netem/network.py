@@ -77,11 +77,11 @@ class Network:
         return link
 
     def _introduce(self) -> None:
-        """Let each node know its parent, and the parent it, on the switch they share."""
+        """Let each node know the server across its link, and the server it."""
         for spec in self.plan.links:
-            parent = self.plan.node(spec.host).parent
-            attachment = self.links.get(f"{parent}-{spec.switch}")
-            if attachment is not None:
+            server = self.plan.server_across(spec)
+            if server is not None:
+                attachment = self.links[f"{server.name}-{spec.switch}"]
                 self.links[spec.name].introduce(attachment)
 
 

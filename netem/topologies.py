@@ -3,6 +3,7 @@
 Every server has an access network of its own, a switch: what its children send it crosses their
 own shaped links and then the switch. A host's `role` and `parent` and a link's `tier` are ordinary
 Mininet parameters; a link without a tier attaches a server to its own switch and is not shaped.
+Where cells overlap a client has a link to each, and `others`: the servers it hears besides its own.
 """
 
 from typing import Any
@@ -42,7 +43,28 @@ class TreeTopo(Topo):
                 self.addLink(client, access, tier="client-edge")
 
 
-KINDS: dict[str, type[Topo]] = {"star": StarTopo, "tree": TreeTopo}
+class CellsTopo(Topo):
+    """Edge servers, each with a cell of its own; `homes` says which cells each client hears."""
+
+    def build(self, cells: int, homes: list[tuple[int, ...]], cloud: bool) -> None:
+        above = self.addHost(CLOUD, role="cloud", parent=None) if cloud else None
+        if above:
+            self.addSwitch("wan")
+            self.addLink(above, "wan")
+        for number in range(1, cells + 1):
+            edge = self.addHost(f"edge{number}", role="edge", parent=above)
+            self.addSwitch(f"cell{number}")
+            self.addLink(edge, f"cell{number}")
+            if above:
+                self.addLink(edge, "wan", tier="edge-cloud")
+        for index, heard in enumerate(homes, start=1):
+            own, *others = [f"edge{cell + 1}" for cell in heard]
+            client = self.addHost(f"client{index}", role="client", parent=own, others=others)
+            for cell in heard:
+                self.addLink(client, f"cell{cell + 1}", tier="client-edge")
+
+
+KINDS: dict[str, type[Topo]] = {"star": StarTopo, "tree": TreeTopo, "cells": CellsTopo}
 
 
 def build(kind: str, numbers: dict[str, Any]) -> Topo:

@@ -1,10 +1,11 @@
-"""A client: receives a model, trains it on its own samples, sends the update."""
+"""A client: receives models, trains them on its own samples, sends the updates."""
 
 from nodes.compute import Computer
 from nodes.inside import Inside
 from nodes.parent import Parent
 from nodes.phases import now
 from protocols.base import Package
+from protocols.wire import Message
 
 
 def run(inside: Inside) -> None:
@@ -13,24 +14,38 @@ def run(inside: Inside) -> None:
     method = inside.method.Client(inside.settings)
     trainer = inside.trainer()
     computer = Computer(spec, inside.plan, trainer)
-    parent = Parent(spec, inside.plan, recorder)
-    parent.join()
+    parents = {
+        server[0]: Parent(spec, inside.plan, recorder, server=server) for server in spec.servers
+    }
+    for parent in parents.values():
+        parent.join()
     inside.control.say("ready")
-    while (message := parent.next_model()) is not None:
-        package = Package(message.meta, message.tensors)
-        start = now()
-        result, timing = computer.train(method.work(package), message.tensors, message.round)
-        recorder.phase(
-            spec.name,
-            "compute",
-            start,
-            now(),
-            message.meta["iteration"],
-            number=message.round,
-            **timing,
-        )
-        parent.send_update(message.round, method.reply(package, result))
+    while heard := _heard(parents):
+        packages = {name: Package(message.meta, message.tensors) for name, message in heard.items()}
+        for job in method.jobs(packages):
+            message, start = heard[job.to[0]], now()
+            result, timing = computer.train(job, message.round)
+            recorder.phase(
+                spec.name,
+                "compute",
+                start,
+                now(),
+                message.meta["iteration"],
+                number=message.round,
+                peer=job.to[0],
+                **timing,
+            )
+            for name in job.to:
+                update = method.reply(packages[name], result)
+                parents[name].send_update(heard[name].round, update)
         recorder.flush()
     recorder.flush()
-    parent.close()
+    for parent in parents.values():
+        parent.close()
     trainer.close()
+
+
+def _heard(parents: dict[str, Parent]) -> dict[str, Message]:
+    """The next model of every server, once all have come; of none when training is over."""
+    models = {name: parent.next_model() for name, parent in parents.items()}
+    return {name: model for name, model in models.items() if model is not None}

@@ -1,4 +1,7 @@
-"""The cloud: starts every global iteration and hands its models to the evaluator, off the clock."""
+"""A server that nobody is above: starts every global iteration, and has its models evaluated.
+
+The cloud; and every edge server where there is no cloud. Evaluation is off the clock.
+"""
 
 from functools import partial
 
@@ -18,22 +21,26 @@ def run(inside: Inside) -> None:
     server.admit()
     inside.control.say("ready")
     inside.control.wait_for("go")
-    ended = now()
-    inside.control.say("round", round=0, start=ended, end=ended)
+    inside.control.say("round", round=0, end=now())
     for number in range(1, inside.plan.rounds + 1):
-        start = ended
         server.run(number, number, partial(_hand_over, inside, number - 1, method.model))
-        ended = now()
-        inside.control.say("round", round=number, start=start, end=ended)
+        inside.control.say("round", round=number, end=now())
     _hand_over(inside, inside.plan.rounds, method.model)
     server.stop()
     final = Message("final", inside.spec.name, inside.plan.rounds, {}, method.model)
-    write_file(inside.run_dir / "final.model", final)
+    write_file(inside.run_dir / _file_name("final", inside), final)
+
+
+def _file_name(what: str, inside: Inside) -> str:
+    """One of its own for each of several."""
+    alone = len(inside.plan.tops) == 1
+    return f"{what}.model" if alone else f"{what}-{inside.spec.name}.model"
 
 
 def _hand_over(inside: Inside, round: int, model: Tensors) -> None:
     """Give a model to the evaluator outside; no node waits for what it finds."""
     inside.recorder.flush()
-    meta = {"round": round, "key": "global"}
-    path = inside.spool / "evaluate" / f"round-{round:05d}.model"
+    several = len(inside.plan.tops)
+    meta = {"round": round, "key": "global" if several == 1 else inside.spec.name, "of": several}
+    path = inside.spool / "evaluate" / _file_name(f"round-{round:05d}", inside)
     write_file(path, Message("evaluate", inside.spec.name, round, meta, model))

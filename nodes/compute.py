@@ -7,10 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from learning.pool import SpoolTrainer, Waits, sleeping, standing_still
+from learning.schedule import rate
 from learning.seam import Result, Task, Trainer
 from nodes.phases import now
-from protocols.base import Tensors, Work
+from protocols.base import Job
 from scenarios.plan import NodeSpec, Plan
+
+_FIXED = ("batch_size", "momentum", "weight_decay", "shuffle")  # the same in every iteration
 
 
 def make_trainer(plan: Plan, run_dir: Path, spool: Path, node: str) -> Trainer:
@@ -44,18 +47,19 @@ class Computer:
         """Batches in that many passes over the client's samples."""
         return epochs * ceil(self._spec.samples / self._plan.training["batch_size"])
 
-    def train(self, work: Work, model: Tensors, number: int) -> tuple[Result, dict[str, Any]]:
+    def train(self, job: Job, number: int) -> tuple[Result, dict[str, Any]]:
         """The result, and for the record how modelled and real time compare."""
-        start = now()
+        start, work = now(), job.work
         task = Task(
-            job=f"{self._spec.name}-{number}",
+            job=f"{self._spec.name}-{number}-{job.to[0]}",
             client=self._spec.index,
             epochs=work.epochs,
             seed=_seed(self._plan.seed, self._spec.index, number),
             rule=work.rule,
             settings=work.settings,
-            tensors=model | work.tensors,
-            **self._plan.training,
+            tensors=job.model | work.tensors,
+            learning_rate=rate(self._plan.training, number),
+            **{key: self._plan.training[key] for key in _FIXED},
         )
         pending = self._trainer.submit(task)
         modelled = self.steps(work.epochs) * self._spec.seconds_per_step

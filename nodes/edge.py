@@ -1,5 +1,6 @@
 """An edge (an institution, or a cell's server): several rounds among its clients for one above."""
 
+from nodes import cloud
 from nodes.inside import Inside
 from nodes.parent import Parent
 from nodes.rounds import RoundServer
@@ -8,7 +9,10 @@ from protocols.registry import edge_of
 
 
 def run(inside: Inside) -> None:
-    """From joining to the word to stop, which it passes on."""
+    """From joining to the word to stop, which it passes on; without a cloud as one itself."""
+    if not inside.spec.servers:
+        cloud.run(inside)
+        return
     settings = inside.settings
     method = edge_of(inside.method)(settings, {})
     server = RoundServer(inside.spec, inside.plan, method, inside.recorder)

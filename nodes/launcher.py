@@ -67,6 +67,8 @@ class Launch:
         self._controls: dict[str, Control] = {}
         self._waiting: dict[str, set[str]] = {word: set() for word in ("bound", "ready", "done")}
         self._gone: set[str] = set()
+        self._ended: dict[int, list[tuple[float, str]]] = {}  # by round, who has ended it when
+        self._round_start = 0.0
 
     def run(self) -> None:
         """Everything, in order."""
@@ -84,7 +86,8 @@ class Launch:
         self._wait_for_workers()
         self.records.status(phase="training", seconds=time.monotonic() - probed)
         self.records.links(0, self.network.counters())
-        self._controls["cloud"].say("go")
+        for name in self.plan.tops:
+            self._controls[name].say("go")
         self._follow("done", {node.name for node in self.plan.nodes}, deadline=None)
 
     def end(self) -> None:
@@ -125,12 +128,12 @@ class Launch:
         found = []
         kinds = {(link.tier, link.up, link.down): link for link in reversed(self.plan.links)}
         for link in kinds.values():
-            parent = self.plan.node(link.host).parent
-            if link.up is None or link.down is None or parent is None:
+            server = self.plan.server_across(link)
+            if link.up is None or link.down is None or server is None:
                 continue
-            address = self.plan.node(parent).addresses[link.switch]
-            self._controls[parent].say("listen", address=address)
-            self._answer(parent, "listening")
+            address = server.addresses[link.switch]
+            self._controls[server.name].say("listen", address=address)
+            self._answer(server.name, "listening")
             trip = probe.expected_round_trip(link.up, link.down)
             upload, download = (probe.probe_bytes(way, trip) for way in (link.up, link.down))
             self._controls[link.host].say(
@@ -182,20 +185,28 @@ class Launch:
             if word == "events":
                 self.records.events(message["events"])
             elif word == "round":
-                self._round_ended(**message)
+                self._round_ended(name, **message)
             elif word == "failed":
                 self._failed(name, message["error"])
             else:
                 self._waiting[word].add(name)
 
-    def _round_ended(self, round: int, start: float, end: float) -> None:
-        if round == 0:
-            self.records.start_at(start)
-        else:
-            event = {"node": "cloud", "phase": "round", "round": round, "start": start, "end": end}
-            self.records.events([event])
+    def _round_ended(self, name: str, round: int, end: float) -> None:
+        """A round is over when every server that nobody is above has ended it."""
+        ends = self._ended.setdefault(round, [])
+        ends.append((end, name))
+        if round == 0 and len(ends) == 1:
+            self._round_start = end
+            self.records.start_at(end)
+        if len(ends) < len(self.plan.tops):
+            return
+        last, who = max(ends)
+        if round > 0:
+            times = {"start": self._round_start, "end": last}
+            self.records.events([{"node": who, "phase": "round", "round": round, **times}])
             self.records.links(round, self.network.counters())
-        self.records.status(phase="round", round=round, elapsed=self.records.elapsed(end))
+            self._round_start = last
+        self.records.status(phase="round", round=round, elapsed=self.records.elapsed(last))
 
     def _lost(self, name: str) -> None:
         """A control line closed: fine after `done`, a death otherwise."""

@@ -16,18 +16,20 @@ class ParentLost(Exception):
 
 
 class Parent:
-    """The link upwards of a client or an edge."""
+    """A link upwards of a client or an edge: to its own server, or to another that it hears."""
 
-    def __init__(self, spec: NodeSpec, plan: Plan, recorder: Recorder, port: int = PORT) -> None:
-        assert spec.parent is not None and spec.parent_address is not None
+    def __init__(
+        self,
+        spec: NodeSpec,
+        plan: Plan,
+        recorder: Recorder,
+        port: int = PORT,
+        server: tuple[str, str] | None = None,
+    ) -> None:
         self._spec, self._plan, self._recorder = spec, plan, recorder
+        self.name, address = server or spec.servers[0]
         self._endpoint = ClientEndpoint(
-            spec.name,
-            spec.parent,
-            spec.parent_address,
-            plan.limits["message"],
-            self._on_refusal,
-            port,
+            spec.name, self.name, address, plan.limits["message"], self._on_refusal, port
         )
         self._expected = Expected(
             kinds=frozenset({"model", "stop", "refused"}), max_bytes=plan.limits["message"]
@@ -45,7 +47,7 @@ class Parent:
             if message is None:
                 if self._plan.limits["late"] == "wait":
                     continue
-                raise ParentLost(f"nothing came from {self._spec.parent} for longer than a round")
+                raise ParentLost(f"nothing came from {self.name} for longer than a round")
             if message.kind == "stop":
                 return None
             if message.kind == "refused":
@@ -58,7 +60,7 @@ class Parent:
                 now(),
                 message.meta["iteration"],
                 number=message.round,
-                peer=self._spec.parent,
+                peer=self.name,
                 bytes=sum(t.nbytes for t in message.tensors.values()),
             )
             return message
@@ -74,8 +76,8 @@ class Parent:
     def _on_being_refused(self, reason: str) -> None:
         """An update that came too late is only noted: the parent went on without it."""
         if reason != "round":
-            raise UpdateRefused(f"{self._spec.parent} refused an update of this node: {reason}")
-        self._recorder.note(self._spec.name, "late", 0, peer=self._spec.parent)
+            raise UpdateRefused(f"{self.name} refused an update of this node: {reason}")
+        self._recorder.note(self._spec.name, "late", 0, peer=self.name)
 
     def _on_refusal(self, sender: str, refusal: Refused) -> None:
         self._recorder.note(self._spec.name, "refused", 0, peer=sender, reason=refusal.reason)

@@ -3,7 +3,8 @@
 One round at a server (the cloud, or an edge among its clients):
 `outgoing` for every child, `add` for every update as it arrives, `finish` when all are in.
 An edge also has `receive` (the model from above) and `upward` (its aggregate, when done).
-One round at a client: `work` says how to train what arrived, `reply` what to send back.
+One round at a client: `work` says how to train what arrived, `reply` what to send back. A client
+that hears several servers has `jobs`.
 """
 
 from dataclasses import dataclass, field
@@ -43,6 +44,15 @@ class Work:
     tensors: Tensors = field(default_factory=dict)  # a rule's extras, besides the model
 
 
+@dataclass(slots=True)
+class Job:
+    """One training of a round: what to train, and which servers get the result."""
+
+    to: tuple[str, ...]
+    model: Tensors
+    work: Work
+
+
 class Server:
     """A server's side of a method, at the cloud or at an edge."""
 
@@ -77,6 +87,12 @@ class Client:
 
     def __init__(self, settings: Any) -> None:
         self.settings = settings
+
+    def jobs(self, heard: dict[str, Package]) -> list[Job]:
+        """What to train in this round, by what came from each server heard; in this order."""
+        return [
+            Job((server,), package.tensors, self.work(package)) for server, package in heard.items()
+        ]
 
     def work(self, package: Package) -> Work:
         """How to train the model that arrived."""

@@ -6,7 +6,11 @@ from typing import Any
 # name in a scenario -> module
 _MODULES = {
     "fedavg": "protocols.fedavg",
+    "es-fl": "protocols.es_fl",
     "fedadp": "protocols.fedadp",
+    "fedmes": "protocols.fedmes",
+    "hierfavg": "protocols.hierfavg",
+    "multicell": "protocols.multicell",
     "tempo": "protocols.tempo",
 }
 
@@ -21,6 +25,16 @@ def load(name: str) -> Any:
 def edge_of(method: Any) -> Any:
     """The method's side of an edge: its `Edge`, or a `Server` like the cloud's."""
     return getattr(method, "Edge", method.Server)
+
+
+def wants_cloud(name: str) -> bool | None:
+    """Whether the method needs a cloud (True), has no use for one (False), or takes either."""
+    return getattr(load(name), "CLOUD", None)
+
+
+def hears_all_cells(name: str) -> bool:
+    """Whether a client where cells overlap deals with all of them, or with its own only."""
+    return bool(getattr(load(name), "HEARS_ALL_CELLS", False))
 
 
 def local_rule(name: str, settings: dict[str, Any]) -> Any:

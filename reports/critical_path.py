@@ -2,10 +2,13 @@
 
 The cloud's aggregation had to wait for the update that came last. That update's way leads back
 through its sender: a client's computing and download, or an edge's own rounds, last one first, each
-with the client that came last there. Whatever no phase of the chain covers is waiting.
+with the client that came last there. Where cells overlap a client has several servers: its device
+trains for one after another, and may have waited for another's model. Whatever no phase of the
+chain covers is waiting.
 """
 
-from collections.abc import Iterable
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from reports.events import Event
@@ -26,15 +29,28 @@ class PhaseIndex:
 
     def __init__(self, events: Iterable[Event]) -> None:
         self.rounds: list[Event] = []
-        self._phases: dict[tuple[str, str, int], Event] = {}
+        self._phases: dict[tuple[str, str, int, str], Event] = {}
+        self._devices: dict[str, list[Event]] = {}
         self._last_uploads: dict[tuple[str, int], Event] = {}
         self._served: dict[tuple[str, int], list[int]] = {}
         for event in events:
             self._file(event)
         self.rounds.sort(key=lambda event: event.round)
+        for done in self._devices.values():
+            done.sort(key=_end)
 
-    def phase(self, node: str, phase: str, number: int) -> Event | None:
-        return self._phases.get((node, phase, number))
+    def phase(self, node: str, phase: str, number: int, peer: str | None = None) -> Event | None:
+        """The one with this peer, or else with none."""
+        found = self._phases.get((node, phase, number, peer or ""))
+        return found or self._phases.get((node, phase, number, ""))
+
+    def before(self, node: str, moment: float) -> Iterator[Event]:
+        """Computing and downloads, each the last that was over when the one after it began."""
+        done = self._devices.get(node, [])
+        place = len(done)
+        while (place := bisect_right(done, moment, hi=place, key=_end) - 1) >= 0:
+            yield done[place]
+            moment = done[place].start
 
     def last_upload(self, server: str, number: int) -> Event | None:
         """The update that reached the server last in its round of that number."""
@@ -49,7 +65,9 @@ class PhaseIndex:
             self.rounds.append(event)
         if event.number is None:
             return
-        self._phases[event.node, event.phase, event.number] = event
+        self._phases[event.node, event.phase, event.number, event.peer or ""] = event
+        if event.phase in ("compute", "download"):
+            self._devices.setdefault(event.node, []).append(event)
         if event.phase == "aggregate":
             self._served.setdefault((event.node, event.round), []).append(event.number)
         if event.phase == "upload" and event.peer is not None:
@@ -74,8 +92,26 @@ def _retrace_server(walk: "_Walk", index: PhaseIndex, server: str, number: int) 
     walk.take(upload)
     for inner in index.served(upload.node, upload.round):
         _retrace_server(walk, index, upload.node, inner)
-    walk.take(index.phase(upload.node, "compute", number))
-    walk.take(index.phase(upload.node, "download", number))
+    _retrace_device(walk, index, upload, number)
+
+
+def _retrace_device(walk: "_Walk", index: PhaseIndex, upload: Event, number: int) -> None:
+    """Back to the download that the sender's device could not begin without."""
+    own = index.phase(upload.node, "compute", number, upload.peer)
+    walk.take(own)
+    began = min(own.start, upload.start) if own else upload.start
+    download = index.phase(upload.node, "download", number, upload.peer)
+    if download is not None and download.end > began:
+        walk.take(download)  # it began before all of the model was there
+        return
+    for event in index.before(upload.node, began):
+        walk.take(event)
+        if event.phase == "download":
+            return
+
+
+def _end(event: Event) -> float:
+    return event.end
 
 
 class _Walk:

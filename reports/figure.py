@@ -42,7 +42,9 @@ class _Panel:
         )
 
 
-def draw_accuracy(path: Path, summary: Summary, rows: list[RoundRow], links: str) -> None:
+def draw_accuracy(
+    path: Path, summary: Summary, rows: list[RoundRow], links: str, whose: str
+) -> None:
     """Two panels with the same vertical axis; a run without evaluations says so instead."""
     layout = ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.1)
     figure = Figure(figsize=(11, 5), dpi=150, layout=layout)
@@ -50,7 +52,7 @@ def draw_accuracy(path: Path, summary: Summary, rows: list[RoundRow], links: str
     axes = figure.subplots(1, 2, sharey=True)
     for half, panel in zip(axes, _panels(summary, rows), strict=True):
         _draw(half, panel)
-    axes[0].set_ylabel("test accuracy of the global model")
+    axes[0].set_ylabel(f"test accuracy of {whose}")
     title = f"{summary.name}: {summary.protocol}, {summary.clock} clock"
     figure.suptitle("\n".join([title, *wrap(links, 110)]), fontsize=12, parse_math=False)
     image = io.BytesIO()

@@ -4,7 +4,9 @@ import hashlib
 from pathlib import Path
 
 from reports import words
-from reports.decisions import decisions, draw_decisions
+from reports.cells import CellScores, write_cells
+from reports.cells_figure import draw_cells
+from reports.decisions import Decisions, decisions, draw_decisions
 from reports.events import read_events, write_events
 from reports.fidelity import read_probes
 from reports.figure import draw_accuracy
@@ -17,26 +19,37 @@ __all__ = ["RunFacts", "Summary", "finish"]
 
 
 def finish(run_dir: Path, facts: RunFacts) -> Summary:
-    """Sort events.jsonl; write rounds.csv, summary.json, accuracy.png and decisions.png."""
+    """Sort events.jsonl; write rounds.csv, summary.json, the figures, and of cells cells.csv."""
     plan = _plan(run_dir / "plan.json")
     events = read_events(run_dir / "events.jsonl")
     write_events(run_dir / "events.jsonl", events)
-    rows = round_rows(events, run_dir / "evaluations.jsonl")
+    evaluations = run_dir / "evaluations.jsonl"
+    cells = CellScores(plan.cells, evaluations) if plan and plan.cells else None
+    rows = round_rows(events, evaluations, cells)
     write_rounds(run_dir / "rounds.csv", rows)
     traffic = read_traffic(run_dir / "links.csv", events, plan)
     probes = read_probes(run_dir / "probes.json")
-    summary = summarise(facts, rows, events, traffic, probes, _hash(run_dir / "final.model"))
+    model = _hash(run_dir / "final.model")
+    summary = summarise(facts, rows, events, traffic, probes, model, cells)
     summary.write(run_dir / "summary.json")
-    draw_accuracy(run_dir / "accuracy.png", summary, rows, words.links(plan) if plan else "")
-    if plan:
-        title = f"{summary.name} {summary.variant}: what {summary.protocol} decided at the cloud"
-        draw_decisions(run_dir / "decisions.png", title, decisions(events, _top(plan)))
+    links = words.links(plan) if plan else ""
+    whose = cells.whose if cells else "the global model"
+    draw_accuracy(run_dir / "accuracy.png", summary, rows, links, whose)
+    if cells:
+        write_cells(run_dir / "cells.csv", cells, {row.round: row.elapsed for row in rows})
+        draw_cells(run_dir / "cells.png", summary, rows, cells, links)
+    for top in plan.tops if plan else ():
+        _draw_decisions(run_dir, summary, top, decisions(events, top))
     return summary
 
 
-def _top(plan: Plan) -> str:
-    """The server that nobody is above."""
-    return next(node.name for node in plan.nodes if node.parent is None)
+def _draw_decisions(run_dir: Path, summary: Summary, top: str, found: Decisions) -> None:
+    """A figure for the cloud, or for each edge server where there is none."""
+    is_cloud = top == "cloud"
+    where = "the cloud" if is_cloud else top
+    title = f"{summary.name} {summary.variant}: what {summary.protocol} decided at {where}"
+    path = run_dir / ("decisions.png" if is_cloud else f"decisions-{top}.png")
+    draw_decisions(path, title, found)
 
 
 def _plan(path: Path) -> Plan | None:

@@ -9,12 +9,12 @@ import io
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from reports.cells import GLOBAL, CellScores
 from reports.critical_path import PhaseIndex, Step, critical_path
 from reports.events import Event, json_lines
 from reports.replace import replace_text
 
 PHASES = ("download", "compute", "upload", "wait", "aggregate")
-GLOBAL = "global"  # the key under which the cloud's model is evaluated
 
 
 @dataclass(frozen=True)
@@ -32,9 +32,12 @@ class RoundRow:
         return self.elapsed / 1e6
 
 
-def round_rows(events: list[Event], evaluations: Path) -> list[RoundRow]:
-    """Round 0 (the initial model), then every finished round."""
-    index, scores = PhaseIndex(events), _scores(evaluations)
+def round_rows(
+    events: list[Event], evaluations: Path, cells: CellScores | None = None
+) -> list[RoundRow]:
+    """Round 0 (the initial model), then every finished round; a run on cells has its own scores."""
+    index = PhaseIndex(events)
+    scores = _scores(evaluations) if cells is None else cells.by_round()
     if not index.rounds and 0 not in scores:
         return []
     rows = [RoundRow(0, 0, *scores.get(0, (None, None)))]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from reports.cells import CellScores
 from reports.events import Event
 from reports.fidelity import judge
 from reports.overruns import Overruns, overruns
@@ -48,6 +49,8 @@ class Summary:
     elapsed_seconds: float | None
     final_accuracy: float | None
     best_accuracy: float | None
+    accuracy_by_rho: dict[str, float]  # of a run on cells; the others follow from the first rho
+    average_model_by_rho: dict[str, float]  # of the mean of all edges' models
     target_accuracy: float | None
     time_to_target_seconds: float | None
     rounds_to_target: int | None
@@ -78,6 +81,7 @@ def summarise(
     traffic: Traffic,
     probes: list[dict[str, Any]],
     final_model: str | None,
+    cells: CellScores | None = None,
 ) -> Summary:
     """Put together what was read back."""
     late = overruns(events)
@@ -85,6 +89,7 @@ def summarise(
     evaluated = [row.accuracy for row in rows if row.accuracy is not None]
     reached = first_at(rows, facts.target_accuracy)
     counted = traffic.last_round > 0
+    rounds = [row.round for row in rows]
     refused = Counter(
         str(event.fields.get("reason")) for event in events if event.phase == "refused"
     )
@@ -99,6 +104,8 @@ def summarise(
         elapsed_seconds=rows[-1].elapsed_seconds if len(rows) > 1 else None,
         final_accuracy=evaluated[-1] if evaluated else None,
         best_accuracy=max(evaluated, default=None),
+        accuracy_by_rho=cells.final(rounds, cells.of_run) if cells else {},
+        average_model_by_rho=cells.final(rounds, cells.of_average) if cells else {},
         target_accuracy=facts.target_accuracy,
         time_to_target_seconds=reached.elapsed_seconds if reached else None,
         rounds_to_target=reached.round if reached else None,

@@ -199,6 +199,13 @@ def _check_names(scenario: Scenario) -> None:
             raise BadInput(f'{place}: unknown {what} "{name}"; {did_you_mean(name, known)}')
     if scenario.task.partition == "dirichlet" and scenario.task.concentration is None:
         raise BadInput("task.concentration: missing; a dirichlet partition needs it (e.g. 1.0)")
+    wanted_cloud = registry.wants_cloud(scenario.protocol.name)
+    if wanted_cloud is not None and wanted_cloud != ("cloud" in scenario.topology.roles):
+        words = "needs" if wanted_cloud else "works without"
+        remedy = "set topology.cloud = true" if wanted_cloud else 'use topology.kind = "cells"'
+        raise BadInput(f"protocol.name: {scenario.protocol.name} {words} a cloud; {remedy}")
+    if scenario.task.partition == "main-classes" and scenario.topology.kind != "cells":
+        raise BadInput("task.partition: main-classes are those of cells; use topology.kind = cells")
     sections = (
         ("links", scenario.links, scenario.topology.tiers),
         ("devices", scenario.devices, scenario.topology.roles),

@@ -56,6 +56,14 @@ class NodeSpec:
     seconds_per_step: float
     memory_bytes_per_second: float
     samples: int
+    others: tuple[tuple[str, str], ...] = ()  # more servers that it hears: name, address
+
+    @property
+    def servers(self) -> tuple[tuple[str, str], ...]:
+        """All servers above it with their addresses, its own first."""
+        if self.parent is None or self.parent_address is None:
+            return ()
+        return ((self.parent, self.parent_address), *self.others)
 
 
 @dataclass(frozen=True)
@@ -68,7 +76,7 @@ class Plan:
     protocol: str
     rounds: int
     topology: str
-    topology_numbers: dict[str, int]
+    topology_numbers: dict[str, Any]
     nodes: tuple[NodeSpec, ...]
     links: tuple[LinkSpec, ...]
     settings: dict[str, Any]
@@ -77,6 +85,8 @@ class Plan:
     trainer: str
     pause: str  # how a node waits for a late result: "sleep", or "fsync" where time stands still
     tensors: dict[str, tuple[str, tuple[int, ...]]] = field(default_factory=dict)
+    # On cells: {"edges": [...], "main_classes": {edge: [...]}, "rho": [...], "global": bool}
+    cells: dict[str, Any] | None = None
 
     @cached_property
     def _by_name(self) -> dict[str, NodeSpec]:
@@ -84,6 +94,16 @@ class Plan:
 
     def node(self, name: str) -> NodeSpec:
         return self._by_name[name]
+
+    @cached_property
+    def tops(self) -> tuple[str, ...]:
+        """The servers that nobody is above: they hold the global rounds."""
+        return tuple(node.name for node in self.nodes if node.parent is None)
+
+    def server_across(self, link: LinkSpec) -> NodeSpec | None:
+        """The server that the link's host reaches over it, if it does."""
+        above = (self.node(name) for name, _ in self.node(link.host).servers)
+        return next((server for server in above if link.switch in server.addresses), None)
 
     @property
     def model_bytes(self) -> int:
@@ -97,7 +117,14 @@ class Plan:
     def from_json(cls, text: str) -> "Plan":
         tree = json.loads(text)
         tree["nodes"] = tuple(
-            NodeSpec(**node | {"children": tuple(node["children"])}) for node in tree["nodes"]
+            NodeSpec(
+                **node
+                | {
+                    "children": tuple(node["children"]),
+                    "others": tuple((name, address) for name, address in node["others"]),
+                }
+            )
+            for node in tree["nodes"]
         )
         tree["links"] = tuple(
             LinkSpec(

@@ -8,7 +8,9 @@ from typing import Any
 
 from netem import topologies
 from netem.shaping import DEEP, FRAME_BYTES
+from protocols import registry
 from scenarios import loader, quantities
+from scenarios.cells import main_classes
 from scenarios.errors import BadInput
 from scenarios.plan import LinkSpec, NodeSpec, Plan, Shape
 from scenarios.schema import Device, Link, MixedDevice, Scenario
@@ -43,9 +45,32 @@ def draw(device: Device, seed: int, node: str) -> MixedDevice:
     return random.Random(f"{seed}/{node}").choices(kinds, shares)[0]
 
 
-def topology_numbers(scenario: Scenario) -> dict[str, int]:
+def topology_numbers(scenario: Scenario) -> dict[str, Any]:
     """The arguments of the scenario's Mininet topology."""
-    return scenario.topology.model_dump(exclude={"kind"}, exclude_none=True)
+    topology = scenario.topology
+    if topology.kind == "cells":
+        own = {"cells": topology.cells, "cloud": bool(topology.cloud)}
+        return own | {"homes": [list(home) for home in topology.homes]}
+    return topology.model_dump(exclude={"kind"}, exclude_none=True)
+
+
+def cells(scenario: Scenario, classes: int) -> dict[str, Any] | None:
+    """What reports must know of a run on cells: whose main classes are which."""
+    count = scenario.topology.cells
+    if count is None:
+        return None
+    if classes % count:
+        raise BadInput(
+            f"topology.cells: {classes} classes cannot be shared out among {count} cells; "
+            "set task.classes to a multiple of them"
+        )
+    edges = [f"edge{number}" for number in range(1, count + 1)]
+    return {
+        "edges": edges,
+        "main_classes": {e: main_classes(i, count, classes) for i, e in enumerate(edges)},
+        "rho": scenario.task.rho,
+        "global": bool(scenario.topology.cloud),
+    }
 
 
 def plan(
@@ -55,16 +80,19 @@ def plan(
     samples: list[int],
     flops_per_step: int,
     tensors: Mapping[str, tuple[str, tuple[int, ...]]],
+    classes: int = 0,
 ) -> Plan:
     """Fix every node and link of a run; `samples` are the clients' data set sizes in order."""
     topo = topologies.build(scenario.topology.kind, topology_numbers(scenario))
     links = _links(topo, scenario)
     addresses = _addresses(links)
     parents = {name: topo.nodeInfo(name)["parent"] for name in topo.hosts(sort=False)}
+    hears_all = registry.hears_all_cells(scenario.protocol.name)
+    others = {name: topo.nodeInfo(name).get("others", []) if hears_all else [] for name in parents}
     children: dict[str, list[str]] = {name: [] for name in parents}
     for name, parent in parents.items():
-        if parent is not None:
-            children[parent].append(name)
+        for server in ([parent] if parent is not None else []) + others[name]:
+            children[server].append(name)
     nodes = []
     clients = 0
     for name, parent in parents.items():
@@ -84,6 +112,10 @@ def plan(
                 seconds_per_step=seconds_per_step,
                 memory_bytes_per_second=float(quantities.size_in_bytes(device.memory)),
                 samples=samples[clients] if role == "client" else 0,
+                others=tuple(
+                    (server, str(_shared_address(addresses, name, server)))
+                    for server in others[name]
+                ),
             )
         )
         clients += role == "client"
@@ -101,12 +133,16 @@ def plan(
         settings=dataclasses.asdict(loader.protocol_settings(scenario)),
         training={
             key: getattr(task, key)
-            for key in ("batch_size", "learning_rate", "momentum", "weight_decay", "shuffle")
+            for key in (
+                *("batch_size", "learning_rate", "learning_rate_decay", "learning_rate_drops"),
+                *("momentum", "weight_decay", "shuffle"),
+            )
         },
         limits=_limits(scenario),
         trainer=trainer,
         pause="fsync" if scenario.clock == "virtual" else "sleep",
         tensors=dict(tensors),
+        cells=cells(scenario, classes),
     )
     needed = made.model_bytes + HEADER_BYTES
     if made.limits["message"] < needed:

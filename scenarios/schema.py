@@ -13,6 +13,7 @@ from pydantic import (
 )
 
 from scenarios import quantities
+from scenarios.cells import homes
 
 
 def _checked_by(parse: Any) -> AfterValidator:
@@ -84,12 +85,16 @@ class Task(Section):
     concentration: Annotated[float, Field(gt=0)] | None = None
     samples_per_client: Count | None = None
     shared_samples: bool = False  # clients draw from all data: two may hold the same sample
+    classes: Annotated[int, Field(ge=2)] | None = None  # only the first so many of the data set
     batch_size: Count = 10
     learning_rate: Annotated[float, Field(gt=0)] = 0.01
+    learning_rate_decay: Annotated[float, Field(gt=0, le=1)] = 1.0  # with every round
+    learning_rate_drops: list[Count] = []  # from these rounds on, a tenth
     momentum: Annotated[float, Field(ge=0, lt=1)] = 0.0
     weight_decay: Annotated[float, Field(ge=0)] = 0.0
     shuffle: bool = True
     target_accuracy: Annotated[float, Field(gt=0, le=1)] | None = None
+    rho: Annotated[list[Annotated[float, Field(ge=0, le=1)]], Field(min_length=1)] = [1.0]
 
 
 class Protocol(Section):
@@ -100,40 +105,77 @@ class Protocol(Section):
     rounds: Count
 
 
-class Topology(Section):
-    """Who is there: `tree` (cloud, institutions, their clients) or `star` (cloud, clients)."""
+class Overlap(Section):
+    """So many clients where these cells (from 1) overlap."""
 
-    kind: Literal["tree", "star"]
+    cells: Annotated[list[Count], Field(min_length=2)]
+    clients: Count
+
+
+# What each kind of topology says about its numbers: those it needs, and those it may have.
+_NUMBERS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "tree": (("institutions", "clients_per_institution"), ()),
+    "star": (("clients",), ()),
+    "cells": (("cells", "alone"), ("overlap", "overlaps", "cloud")),
+}
+
+
+class Topology(Section):
+    """Who is there: `tree` (cloud, institutions, clients), `star` (cloud, clients), or `cells`."""
+
+    kind: Literal["tree", "star", "cells"]
     institutions: Annotated[int, Field(ge=1, le=MOST_INSTITUTIONS)] | None = None
     clients_per_institution: Count | None = None
     clients: Count | None = None
+    cells: Annotated[int, Field(ge=1, le=MOST_INSTITUTIONS)] | None = None
+    alone: Annotated[int, Field(ge=0)] | None = None  # clients in each cell that hear no other
+    overlap: Annotated[int, Field(ge=0)] | None = None  # clients where each two cells overlap
+    overlaps: list[Overlap] | None = None  # more of them, spelled out
+    cloud: bool | None = None  # above the cells' edge servers
 
     @model_validator(mode="after")
     def _has_its_numbers(self) -> "Topology":
-        wanted = {"tree": ("institutions", "clients_per_institution"), "star": ("clients",)}[
-            self.kind
-        ]
-        for key in ("institutions", "clients_per_institution", "clients"):
+        wanted, possible = _NUMBERS[self.kind]
+        for key in {key: None for kind in _NUMBERS.values() for keys in kind for key in keys}:
             given = getattr(self, key) is not None
             if key in wanted and not given:
                 raise ValueError(f'a {self.kind} needs "{key}"')
-            if key not in wanted and given:
+            if key not in (*wanted, *possible) and given:
                 raise ValueError(f'a {self.kind} has no "{key}"; use {" and ".join(wanted)}')
-        if self.client_count > MOST_CLIENTS:
-            raise ValueError(f"{self.client_count} clients are too many; at most {MOST_CLIENTS}")
+        for place in self.overlaps or ():
+            if max(place.cells) > (self.cells or 0) or len(set(place.cells)) < len(place.cells):
+                raise ValueError(f"overlaps: {place.cells} are not different cells of {self.cells}")
+        if not 0 < self.client_count <= MOST_CLIENTS:
+            raise ValueError(
+                f"{self.client_count} clients: give at least 1 and at most {MOST_CLIENTS}"
+            )
         return self
 
     @property
     def client_count(self) -> int:
+        if self.kind == "cells":
+            return len(self.homes)
         return self.clients or (self.institutions or 0) * (self.clients_per_institution or 0)
 
     @property
-    def tiers(self) -> tuple[Tier, ...]:
-        return ("client-edge", "edge-cloud") if self.kind == "tree" else ("client-cloud",)
+    def homes(self) -> list[tuple[int, ...]]:
+        """Of `cells`: for every client the cells it hears, from 0, its own first."""
+        overlaps = [([c - 1 for c in place.cells], place.clients) for place in self.overlaps or ()]
+        return homes(self.cells or 0, self.alone or 0, self.overlap or 0, overlaps)
 
     @property
     def roles(self) -> tuple[Role, ...]:
-        return ("client", "edge", "cloud") if self.kind == "tree" else ("client", "cloud")
+        if self.kind == "star":
+            return ("client", "cloud")
+        return (
+            ("client", "edge", "cloud") if self.kind == "tree" or self.cloud else ("client", "edge")
+        )
+
+    @property
+    def tiers(self) -> tuple[Tier, ...]:
+        if self.kind == "star":
+            return ("client-cloud",)
+        return ("client-edge", "edge-cloud") if "cloud" in self.roles else ("client-edge",)
 
 
 class Link(Section):

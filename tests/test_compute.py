@@ -10,7 +10,7 @@ import pytest
 from learning.pool import SpoolTrainer
 from learning.seam import Pending, Result, Task
 from nodes.compute import Computer, make_trainer, sleep_until
-from protocols.base import Work
+from protocols.base import Job, Work
 from tests.scenario_trees import planned, star_scenario
 
 MODEL = {"w": np.zeros(3, np.float32)}
@@ -44,6 +44,10 @@ def computer(host: Host, seconds_per_step: float, seed: int = 1) -> Computer:
     return Computer(spec, plan, host)
 
 
+def job(work: Work) -> Job:
+    return Job(("cloud",), MODEL, work)
+
+
 def test_steps_are_the_batches_of_all_epochs_the_last_one_of_each_partly_filled() -> None:
     # 25 samples in batches of 10 are 3 steps
     assert computer(Host(), 0.1).steps(epochs=4) == 12
@@ -52,7 +56,7 @@ def test_steps_are_the_batches_of_all_epochs_the_last_one_of_each_partly_filled(
 def test_a_node_that_finishes_early_sleeps_the_rest() -> None:
     before = time.monotonic()
 
-    _, timing = computer(Host(0.0), 0.05).train(Work(epochs=2), MODEL, 1)
+    _, timing = computer(Host(0.0), 0.05).train(job(Work(epochs=2)), 1)
 
     assert timing["modelled"] == pytest.approx(0.3)
     assert time.monotonic() - before == pytest.approx(0.3, abs=0.1)
@@ -60,7 +64,7 @@ def test_a_node_that_finishes_early_sleeps_the_rest() -> None:
 
 
 def test_a_node_that_finishes_late_says_by_how_much() -> None:
-    _, timing = computer(Host(0.3), 0.01).train(Work(epochs=1), MODEL, 1)
+    _, timing = computer(Host(0.3), 0.01).train(job(Work(epochs=1)), 1)
 
     assert timing["modelled"] == pytest.approx(0.03)
     assert timing["overrun"] == pytest.approx(0.27, abs=0.1)
@@ -69,7 +73,7 @@ def test_a_node_that_finishes_late_says_by_how_much() -> None:
 def test_training_goes_on_while_the_node_sleeps() -> None:
     before = time.monotonic()
 
-    computer(Host(0.2), 0.1).train(Work(epochs=1), MODEL, 1)
+    computer(Host(0.2), 0.1).train(job(Work(epochs=1)), 1)
 
     assert time.monotonic() - before == pytest.approx(0.3, abs=0.1)
 
@@ -78,14 +82,24 @@ def test_the_task_has_all_the_plan_and_the_method_say() -> None:
     host = Host()
     extras = {"rule/anchor": np.ones(3, np.float32)}
 
-    computer(host, 0.0).train(Work(2, "fedprox", {"mu": 0.1}, extras), MODEL, 5)
+    computer(host, 0.0).train(job(Work(2, "fedprox", {"mu": 0.1}, extras)), 5)
 
     [task] = host.tasks
-    assert (task.job, task.client, task.epochs) == ("client2-5", 1, 2)
+    assert (task.job, task.client, task.epochs) == ("client2-5-cloud", 1, 2)
     assert (task.rule, task.settings) == ("fedprox", {"mu": 0.1})
     assert set(task.tensors) == {"w", "rule/anchor"}
     assert (task.batch_size, task.learning_rate) == (10, 0.01)
     assert host.deadlines == [7.0]
+
+
+def test_the_learning_rate_follows_its_schedule() -> None:
+    host = Host()
+    task = star_scenario()["task"] | {"learning_rate": 0.001, "learning_rate_decay": 0.995}
+    plan = planned(star_scenario(task=task))
+
+    Computer(plan.node("client1"), plan, host).train(job(Work(1)), number=3)
+
+    assert host.tasks[0].learning_rate == pytest.approx(0.001 * 0.995**2)
 
 
 def test_seeds_repeat_with_the_runs_seed_and_differ_between_rounds() -> None:
@@ -93,7 +107,7 @@ def test_seeds_repeat_with_the_runs_seed_and_differ_between_rounds() -> None:
 
     for host, seed in zip(hosts, (1, 1, 2), strict=True):
         for number in (1, 2):
-            computer(host, 0.0, seed).train(Work(1), MODEL, number)
+            computer(host, 0.0, seed).train(job(Work(1)), number)
 
     seeds = [[task.seed for task in host.tasks] for host in hosts]
     assert seeds[0] == seeds[1]

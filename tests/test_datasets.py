@@ -214,6 +214,48 @@ def test_idx_file_may_be_plain_or_zipped(tmp_path: Path) -> None:
     np.testing.assert_array_equal(read_idx(tmp_path / "zipped.gz"), array)
 
 
+def test_first_classes_only_are_the_whole_set_without_the_others() -> None:
+    whole, some = datasets.load("tiny", None), datasets.load("tiny", None, classes=4)
+    train, test = whole.train_labels < 4, whole.test_labels < 4
+    assert (some.classes, some.channels, some.size) == (4, 1, 28)
+    assert (some.name, some.mean, some.std) == (whole.name, whole.mean, whole.std)
+    np.testing.assert_array_equal(some.train_labels, whole.train_labels[train])
+    np.testing.assert_array_equal(some.test_labels, whole.test_labels[test])
+    for ours, all_of_them in (
+        (some.train_images, whole.train_images[train]),
+        (some.test_images, whole.test_images[test]),
+    ):
+        assert ours.shape == all_of_them.shape
+        assert ours.dtype == np.uint8
+        assert len(ours) == len(all_of_them)
+        np.testing.assert_array_equal(ours[np.array([2, 0])], all_of_them[[2, 0]])
+        np.testing.assert_array_equal(ours[1:3], all_of_them[1:3])
+
+
+def test_first_classes_only_map_the_same_decoded_arrays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _lay_out(tmp_path / "debian", zipped=True)
+    datasets.load("fashionmnist", None)
+    monkeypatch.delattr(datasets, "read_idx")
+    assert datasets.load("fashionmnist", None, classes=3).classes == 3
+    assert len(list((tmp_path / "cache/metronome/data").iterdir())) == 1
+
+
+def test_all_classes_are_the_whole_set() -> None:
+    tiny = datasets.load("tiny", None, classes=10)
+    assert isinstance(tiny.train_images, np.ndarray)
+    assert tiny.classes == 10
+
+
+@pytest.mark.parametrize("classes", [0, -1, 11])
+def test_impossible_number_of_classes_is_refused_before_anything_is_read(classes: int) -> None:
+    with pytest.raises(BadInput) as caught:
+        datasets.load("cifar10", None, classes=classes)
+    expected = f"task.classes: cifar10 has 10 classes, not {classes}; ask for 1 to 10"
+    assert str(caught.value) == expected
+
+
 def test_tiny_is_the_same_every_time_and_balanced() -> None:
     one, two = datasets.load("tiny", None), datasets.load("tiny", None)
     np.testing.assert_array_equal(one.train_images, two.train_images)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from learning import flops
+from learning import flops, models
 from scenarios.errors import BadInput
 
 LENET_FORWARD = 2 * (28 * 28 * 6 * 25 + 10 * 10 * 16 * 150 + 400 * 120 + 120 * 84 + 84 * 10)
@@ -27,6 +27,20 @@ def test_operations_grow_with_the_batch() -> None:
 def test_training_costs_three_forward_passes_less_the_gradient_of_the_images() -> None:
     first_layer = 2 * 28 * 28 * 6 * 25
     assert flops.training_flops("lenet5", 1, 28, 10, 1) == 3 * LENET_FORWARD - first_layer
+
+
+def test_multicell_cnn_costs_what_its_layers_multiply() -> None:
+    first = 2 * 32 * 32 * 32 * 75
+    forward = first + 2 * (16 * 16 * 64 * 800 + 4096 * 512 + 512 * 9)
+    assert flops.forward_flops("multicell-cnn", 3, 32, 9, 1) == forward
+    assert flops.training_flops("multicell-cnn", 3, 32, 9, 10) == 10 * (3 * forward - first)
+    assert flops.model_bytes("multicell-cnn", 3, 32, 9) == 4 * 2_155_977
+
+
+def test_every_file_that_defines_a_model_counts_as_its_definition() -> None:
+    files = [type(models.build(name, 1, 28, 10, seed=0)).__module__ for name in models.NAMES]
+    ours = {f"{f.removeprefix('learning.')}.py" for f in files if f.startswith("learning.")}
+    assert ours == set(flops.DEFINITIONS) - {"models.py"}
 
 
 def test_resnet_costs_about_what_its_authors_say() -> None:

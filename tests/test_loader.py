@@ -171,7 +171,7 @@ def test_a_number_may_stand_for_a_whole_one_as_a_float() -> None:
         (changed("devices", edge={"memory": "1gb", "sped": 1}), "devices.edge.sped", '"speed"?'),
         (tree_scenario(sede=3), "sede", 'did you mean "seed"?'),
         (tree_scenario(limits={"jion": "1s"}), "limits.jion", 'did you mean "join"?'),
-        (changed("task", zebra=1), "task.zebra", "known: batch_size, concentration"),
+        (changed("task", zebra=1), "task.zebra", "known: batch_size, classes, concentration"),
     ],
 )
 def test_an_unknown_key_is_named_with_the_nearest_known_one(

@@ -14,20 +14,42 @@ from scenarios.errors import BadInput
 
 
 @pytest.mark.parametrize(
-    ("name", "channels", "size", "parameters"),
+    ("name", "channels", "size", "classes", "parameters"),
     [
-        ("lenet5", 1, 28, 61_706),
-        ("lenet5", 3, 32, 62_006),
-        ("resnet18", 3, 32, 11_173_962),
-        ("tiny-mlp", 1, 28, 12_730),
+        ("lenet5", 1, 28, 10, 61_706),
+        ("lenet5", 3, 32, 10, 62_006),
+        ("multicell-cnn", 1, 28, 10, 1_663_370),
+        ("multicell-cnn", 3, 32, 9, 2_155_977),
+        ("resnet18", 3, 32, 10, 11_173_962),
+        ("tiny-mlp", 1, 28, 10, 12_730),
     ],
 )
 def test_model_has_the_stated_number_of_parameters(
-    name: str, channels: int, size: int, parameters: int
+    name: str, channels: int, size: int, classes: int, parameters: int
 ) -> None:
-    module = models.build(name, channels, size, 10, seed=0)
+    module = models.build(name, channels, size, classes, seed=0)
     assert sum(p.numel() for p in module.parameters()) == parameters
-    assert module(torch.zeros(2, channels, size, size)).shape == (2, 10)
+    assert module(torch.zeros(2, channels, size, size)).shape == (2, classes)
+
+
+def test_multicell_cnn_is_the_papers_stack_of_layers() -> None:
+    ours = models.build("multicell-cnn", 3, 32, 9, seed=0)
+    stack = torch.nn.Sequential(
+        torch.nn.Conv2d(3, 32, 5, padding=2),
+        torch.nn.ReLU(),
+        torch.nn.MaxPool2d(2),
+        torch.nn.Conv2d(32, 64, 5, padding=2),
+        torch.nn.ReLU(),
+        torch.nn.MaxPool2d(2),
+        torch.nn.Flatten(),
+        torch.nn.Linear(4096, 512),
+        torch.nn.ReLU(),
+        torch.nn.Linear(512, 9),
+    )
+    pairs = zip(stack.state_dict(), ours.state_dict().values(), strict=True)
+    stack.load_state_dict(dict(pairs))
+    images = torch.randn(3, 3, 32, 32, generator=torch.Generator().manual_seed(1))
+    torch.testing.assert_close(ours(images), stack(images))
 
 
 @pytest.mark.parametrize("batch", [1, 10, 32])

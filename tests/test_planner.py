@@ -232,6 +232,7 @@ NODES = st.builds(
     addresses=st.dictionaries(NAMES, NAMES, max_size=3),
     seconds_per_step=NUMBERS,
     memory_bytes_per_second=NUMBERS,
+    others=st.lists(st.tuples(NAMES, NAMES), max_size=2).map(tuple),
 )
 PLAIN = st.dictionaries(NAMES, st.none() | st.booleans() | NUMBERS | NAMES, max_size=3)
 SIZES = st.lists(st.integers(0, 99), max_size=3).map(tuple)
@@ -239,6 +240,8 @@ PLANS = st.builds(
     Plan,
     nodes=st.lists(NODES, max_size=2).map(tuple),
     links=st.lists(LINKS, max_size=2).map(tuple),
+    topology_numbers=PLAIN,
+    cells=st.none() | PLAIN,
     settings=PLAIN,
     training=PLAIN,
     limits=PLAIN,

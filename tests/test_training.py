@@ -201,12 +201,12 @@ def test_reported_loss_leaves_out_what_the_rule_adds() -> None:
 def test_lenet_learns_the_generated_data_quickly() -> None:
     everything = [np.arange(len(TINY.train_labels))]
     context = Context(TINY, everything, models.build("lenet5", 1, 28, 10, seed=0))
-    start, _ = evaluate(models.export(context.module), context)
+    start = evaluate(models.export(context.module), context)
     result = train(_task(context, epochs=1, learning_rate=0.01, batch_size=20), context)
-    accuracy, loss = evaluate(result.tensors, context)
-    assert start < 0.3
-    assert accuracy > 0.9
-    assert loss < 0.5
+    end = evaluate(result.tensors, context)
+    assert start.accuracy < 0.3
+    assert end.accuracy > 0.9
+    assert end.loss < 0.5
 
 
 def test_evaluation_does_not_disturb_training_that_follows() -> None:
@@ -235,13 +235,19 @@ def test_samples_are_normalised_and_forgotten_oldest_first() -> None:
     assert context.samples(0)[0] is not images
 
 
-def test_context_is_read_from_the_run_directory(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("restriction", "classes"), [({}, 10), ({"classes": None}, 10), ({"classes": 9}, 9)]
+)
+def test_context_is_read_from_the_run_directory(
+    tmp_path: Path, restriction: dict[str, int | None], classes: int
+) -> None:
     settings = {
         "dataset": "tiny",
         "data_dir": None,
         "model": "lenet5",
         "partition": "partition.npz",
         "seed": 3,
+        **restriction,
     }
     (tmp_path / "learning.json").write_text(json.dumps(settings))
     many = partitions.make("iid", TINY.train_labels, 12, 20, None, 0)
@@ -250,7 +256,20 @@ def test_context_is_read_from_the_run_directory(tmp_path: Path) -> None:
     context = Context.load(tmp_path)
     assert len(context.partition) == 12
     np.testing.assert_array_equal(context.partition[11], many[11])
-    expected = models.export(models.build("lenet5", 1, 28, 10, seed=3))
+    expected = models.export(models.build("lenet5", 1, 28, classes, seed=3))
     exported = models.export(context.module)
+    assert list(exported) == list(expected)
     assert all(np.array_equal(exported[name], array) for name, array in expected.items())
     assert context.device.type == ("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def test_samples_of_a_restricted_set_are_those_its_labels_belong_to() -> None:
+    some = datasets.load("tiny", None, classes=3)
+    module = models.build("tiny-mlp", some.channels, some.size, some.classes, seed=0)
+    context = Context(some, [np.array([5, 0, 9])], module)
+    images, labels = context.samples(0)
+    rows = np.flatnonzero(TINY.train_labels < 3)[[5, 0, 9]]
+    np.testing.assert_array_equal(labels.numpy(), TINY.train_labels[rows])
+    expected = context.normalised(TINY.train_images[rows])
+    assert torch.equal(images, expected)
+    assert train(replace(_task(context), epochs=1), context).steps == 1

@@ -1,0 +1,58 @@
+"""C beside Python: compiled on first use with the machine's own compiler, then kept per user."""
+
+import ctypes
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from functools import cache
+from pathlib import Path
+
+from learning.cache import cache_dir
+
+# Sums may be reordered, which vectors need; nothing that changes other code's arithmetic.
+_OPTIONS = (
+    *("-O3", "-march=native", "-shared", "-fPIC", "-fassociative-math", "-fno-signed-zeros"),
+    *("-fno-trapping-math", "-fno-math-errno"),
+)
+_COMPILE_SECONDS = 120.0
+
+
+@cache
+def library(name: str) -> ctypes.CDLL | None:
+    """learning/NAME.c as a library; None, with a word in the log, where it cannot be compiled."""
+    source = Path(__file__).with_name(f"{name}.c")
+    compiler = shutil.which("gcc")
+    if compiler is None:
+        print(f"{source.name}: no gcc here, torch does the work", file=sys.stderr)
+        return None
+    try:
+        path = _kept(source, compiler)
+        if not path.exists():
+            _compile(source, compiler, path)
+        return ctypes.CDLL(str(path))
+    except (OSError, subprocess.SubprocessError) as error:
+        print(f"{source.name}: not compiled, torch does the work: {error}", file=sys.stderr)
+        return None
+
+
+def _kept(source: Path, compiler: str) -> Path:
+    """Where the library lies: by all that goes into it, the processor's abilities included."""
+    abilities = re.search(r"^(flags|Features)\s*:.*$", Path("/proc/cpuinfo").read_text(), re.M)
+    parts = [source.read_bytes(), " ".join(_OPTIONS).encode()]
+    parts += [str(os.stat(compiler)[6:9]).encode(), abilities[0].encode() if abilities else b""]
+    key = hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
+    return cache_dir() / "native" / f"{source.stem}-{key}.so"
+
+
+def _compile(source: Path, compiler: str, path: Path) -> None:
+    """Aside, then renamed: several workers may start at once."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+        made = Path(folder, path.name)
+        command = [compiler, *_OPTIONS, "-o", str(made), str(source), "-lm"]
+        subprocess.run(command, check=True, capture_output=True, timeout=_COMPILE_SECONDS)
+        made.rename(path)

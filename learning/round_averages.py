@@ -1,0 +1,54 @@
+"""The plain mean of a round's models, one from each edge server, as they come in."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from protocols.averaging import WeightedMean
+from protocols.base import Tensors
+
+HELD_BYTES = 512 * 2**20
+
+
+class RoundAverages:
+    """Holds one running mean for each round that is not complete yet, within a bound on memory."""
+
+    def __init__(self, held_bytes: int = HELD_BYTES) -> None:
+        self._held_bytes = held_bytes
+        self._means: dict[int, tuple[WeightedMean, set[str]]] = {}
+        self._closed: set[int] = set()
+        self._sum_bytes = 0  # of one round; all models are of one shape
+
+    def add(
+        self, round: int, key: str, of: int, tensors: Mapping[str, np.ndarray]
+    ) -> Tensors | None:
+        """Add one of the `of` models of this round; their mean once all came.
+
+        What comes twice counts once: edge servers of one round have different keys.
+        """
+        if round in self._closed:
+            return None
+        mean, keys = self._means.setdefault(round, (WeightedMean(), set()))
+        if key not in keys:
+            mean.add(dict(tensors), 1)
+            keys.add(key)
+            self._sum_bytes = sum(tensor.size * 8 for tensor in tensors.values())
+        if len(keys) < of:
+            return None
+        self._close(round)
+        return mean.mean()
+
+    def give_up(self) -> list[int]:
+        """The rounds, begun first, whose sums are dropped for lack of room.
+
+        Edge servers may run many rounds apart, and one that ended leaves its rounds incomplete.
+        """
+        dropped = []
+        while len(self._means) > 1 and len(self._means) * self._sum_bytes > self._held_bytes:
+            dropped.append(next(iter(self._means)))
+            self._close(dropped[-1])
+        return dropped
+
+    def _close(self, round: int) -> None:
+        del self._means[round]
+        self._closed.add(round)

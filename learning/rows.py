@@ -1,0 +1,32 @@
+"""Some rows of an array that stays where it is."""
+
+from typing import Any
+
+import numpy as np
+
+
+class Rows:
+    """Reads like the array with only these rows, but copies no more of it than is asked for.
+
+    A data set's images lie on disk, mapped by all processes of a run: a copy of most of them would
+    take its own memory in each one.
+    """
+
+    def __init__(self, array: "np.ndarray | Rows", rows: np.ndarray) -> None:
+        self._array = array
+        self._rows = rows
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, which: Any) -> np.ndarray:
+        chosen: np.ndarray = self._array[self._rows[which]]
+        return chosen
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self._array.dtype
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (len(self._rows), *self._array.shape[1:])

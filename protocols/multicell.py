@@ -1,0 +1,82 @@
+"""Serverless FL over cells that overlap, with alpha and beta (the multi-cell paper, algorithm 1).
+
+A client in N_i hears cell i alone; one in O_i hears others besides. It keeps a model for every cell
+that it hears, starts each from a mixture of what it heard (4), and trains them one after another.
+An edge server lets each client of the overlap count alpha times one of its own (3).
+
+Printed, the coefficients of (3) do not sum to one; here they are normalised: 1 / (|N_i| + alpha
+|O_i|) for N_i and alpha / (|N_i| + alpha |O_i|) for O_i.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from learning.seam import Result
+from protocols import fedavg
+from protocols.averaging import WeightedMean
+from protocols.base import Job, Package, Tensors
+from protocols.wire import Refused
+
+CLOUD = False
+HEARS_ALL_CELLS = True
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The number of rounds, E, alpha and beta."""
+
+    rounds: int
+    local_epochs: int = 5
+    alpha: float = 0.5
+    beta: float = 0.5
+
+    def __post_init__(self) -> None:
+        if self.local_epochs < 1:
+            raise ValueError("local_epochs must be at least 1")
+        if self.alpha < 0 or self.beta < 0:
+            raise ValueError("alpha and beta must not be negative")
+
+
+class Server(fedavg.Server):
+    """An edge server: eq. (3)."""
+
+    def add(self, child: str, package: Package) -> None:
+        cells = package.meta.get("cells")
+        if type(cells) is not int or cells < 1:
+            raise Refused("malformed", f"no number of cells: {cells!r:.40}")
+        self._mean.add(package.tensors, 1.0 if cells == 1 else self.settings.alpha)
+
+    def finish(self) -> dict[str, Any]:
+        if self._mean.weight > 0:  # else only clients that count nothing came: the model stays
+            self.model = self._mean.mean()
+        self._mean = WeightedMean()
+        return {}
+
+
+class Client(fedavg.Client):
+    """A client: eq. (4), one model for each cell that it hears."""
+
+    def jobs(self, heard: dict[str, Package]) -> list[Job]:
+        self._cells = len(heard)
+        models = {cell: package.tensors for cell, package in heard.items()}
+        return [
+            Job((cell,), initial(models, cell, self.settings.beta), self.work(package))
+            for cell, package in heard.items()
+        ]
+
+    def reply(self, package: Package, result: Result) -> Package:
+        answer = super().reply(package, result)
+        answer.meta["cells"] = self._cells
+        return answer
+
+
+def initial(models: dict[str, Tensors], cell: str, beta: float) -> Tensors:
+    """Eq. (4): the cell's own model, and beta times as much of the mean of the others."""
+    others = [model for name, model in models.items() if name != cell]
+    if not others or beta == 0:
+        return models[cell]
+    mixture = WeightedMean()
+    mixture.add(models[cell], 1)
+    for model in others:
+        mixture.add(model, beta / len(others))
+    return mixture.mean()

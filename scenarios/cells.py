@@ -1,0 +1,28 @@
+"""Who hears which cells: clients alone in a cell, and clients where cells overlap."""
+
+from collections.abc import Sequence
+from itertools import combinations
+
+
+def homes(
+    cells: int, alone: int, overlap: int, overlaps: Sequence[tuple[Sequence[int], int]] = ()
+) -> list[tuple[int, ...]]:
+    """For every client the cells that it hears, from 0; first the one that its data are from.
+
+    First the clients alone in a cell, cell by cell; then `overlap` clients where each two cells
+    overlap; then those of `overlaps`, for which (cells, clients) are spelled out. Where cells
+    overlap, the same share of the clients comes from each.
+    """
+    found: list[tuple[int, ...]] = [(cell,) for cell in range(cells) for _ in range(alone)]
+    places = [(pair, overlap) for pair in combinations(range(cells), 2)] + list(overlaps)
+    for place, clients in places:
+        for number in range(clients):
+            home = place[number * len(place) // clients]
+            found.append((home, *(cell for cell in place if cell != home)))
+    return found
+
+
+def main_classes(cell: int, cells: int, classes: int) -> list[int]:
+    """The classes that a cell's own clients have: an equal share of all, in a row."""
+    each = classes // cells
+    return list(range(cell * each, (cell + 1) * each))
