@@ -4,6 +4,7 @@ from nodes.compute import Computer
 from nodes.inside import Inside
 from nodes.parent import Parent
 from nodes.phases import now
+from nodes.transport import first_to_hear
 from protocols.base import Package
 from protocols.wire import Message
 
@@ -47,5 +48,14 @@ def run(inside: Inside) -> None:
 
 def _heard(parents: dict[str, Parent]) -> dict[str, Message]:
     """The next model of every server, once all have come; of none when training is over."""
-    models = {name: parent.next_model() for name, parent in parents.items()}
-    return {name: model for name, model in models.items() if model is not None}
+    models: dict[str, Message] = {}
+    waiting = list(parents.values())
+    while waiting:
+        deadline = waiting[0].deadline()
+        heard = first_to_hear((parent.endpoint for parent in waiting), deadline)
+        # At the deadline whoever is asked next has nothing to say, and that is its failure.
+        first = next((p for p in waiting if p.endpoint is heard), waiting[0])
+        waiting.remove(first)
+        if (model := first.next_model()) is not None:
+            models[first.name] = model
+    return {name: models[name] for name in parents if name in models}

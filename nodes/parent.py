@@ -28,7 +28,7 @@ class Parent:
     ) -> None:
         self._spec, self._plan, self._recorder = spec, plan, recorder
         self.name, address = server or spec.servers[0]
-        self._endpoint = ClientEndpoint(
+        self.endpoint = ClientEndpoint(
             spec.name, self.name, address, plan.limits["message"], self._on_refusal, port
         )
         self._expected = Expected(
@@ -36,14 +36,16 @@ class Parent:
         )
 
     def join(self) -> None:
-        self._endpoint.join(now() + self._plan.limits["join"])
+        self.endpoint.join(now() + self._plan.limits["join"])
+
+    def deadline(self) -> float:
+        """A parent may itself wait a whole round for others before it sends again."""
+        return now() + self._plan.limits["join"] + 2 * self._plan.limits["round"]
 
     def next_model(self) -> Message | None:
         """The next model, its download on the record; None when training is over."""
         while True:
-            # A parent may itself wait a whole round for others before it sends again.
-            deadline = now() + self._plan.limits["join"] + 2 * self._plan.limits["round"]
-            message = self._endpoint.receive(deadline, self._expected)
+            message = self.endpoint.receive(self.deadline(), self._expected)
             if message is None:
                 if self._plan.limits["late"] == "wait":
                     continue
@@ -66,12 +68,12 @@ class Parent:
             return message
 
     def send_update(self, number: int, package: Package) -> None:
-        self._endpoint.send(
+        self.endpoint.send(
             Message("update", self._spec.name, number, dict(package.meta), package.tensors)
         )
 
     def close(self) -> None:
-        self._endpoint.close()
+        self.endpoint.close()
 
     def _on_being_refused(self, reason: str) -> None:
         """An update that came too late is only noted: the parent went on without it."""

@@ -3,9 +3,9 @@
 import contextlib
 import select
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from math import ceil
-from typing import Any
+from typing import Any, cast
 
 import zmq
 
@@ -40,8 +40,9 @@ class Endpoint:
         self._socket.setsockopt(zmq.RECONNECT_IVL, 20)
         # Up to this a message that is too large is refused by name; ZeroMQ cuts off what is beyond.
         self._socket.setsockopt(zmq.MAXMSGSIZE, 4 * max_bytes)
+        self.descriptor = cast(int, self._socket.getsockopt(zmq.FD))
         self._readable = select.poll()
-        self._readable.register(self._socket.getsockopt(zmq.FD), select.POLLIN)  # type: ignore[arg-type]
+        self._readable.register(self.descriptor, select.POLLIN)
 
     def close(self) -> None:
         self._socket.close()
@@ -57,7 +58,7 @@ class Endpoint:
         Waits on the socket's descriptor: zmq_poll measures its timeout with the processor's cycle
         counter, which the guest's clock does not follow.
         """
-        while not self._has_message():
+        while not self.has_message():
             left = deadline - now()
             if left <= 0:
                 return None
@@ -65,7 +66,7 @@ class Endpoint:
         frames: list[Any] = self._socket.recv_multipart(copy=False)
         return frames
 
-    def _has_message(self) -> bool:
+    def has_message(self) -> bool:
         events: Any = self._socket.getsockopt(zmq.EVENTS)
         return bool(events & zmq.POLLIN)
 
@@ -81,6 +82,22 @@ class Endpoint:
     def _note(self, sender: str, refusal: Refused) -> None:
         self.refused[refusal.reason] += 1
         self._on_refusal(sender, refusal)
+
+
+def first_to_hear(endpoints: Iterable[Endpoint], deadline: float) -> Endpoint | None:
+    """The first of these that has a message; None when the deadline passes before."""
+    endpoints = list(endpoints)
+    readable = select.poll()
+    for endpoint in endpoints:
+        readable.register(endpoint.descriptor, select.POLLIN)
+    while True:
+        for endpoint in endpoints:
+            if endpoint.has_message():
+                return endpoint
+        left = deadline - now()
+        if left <= 0:
+            return None
+        readable.poll(min(ceil(left * 1000), _LONGEST_POLL_MS))
 
 
 class ServerEndpoint(Endpoint):

@@ -29,7 +29,7 @@ def finish(run_dir: Path, facts: RunFacts) -> Summary:
     write_rounds(run_dir / "rounds.csv", rows)
     traffic = read_traffic(run_dir / "links.csv", events, plan)
     probes = read_probes(run_dir / "probes.json")
-    model = _hash(run_dir / "final.model")
+    model = _hash(sorted(run_dir.glob("final*.model")))
     summary = summarise(facts, rows, events, traffic, probes, model, cells)
     summary.write(run_dir / "summary.json")
     links = words.links(plan) if plan else ""
@@ -56,5 +56,8 @@ def _plan(path: Path) -> Plan | None:
     return Plan.from_json(path.read_text(encoding="utf-8")) if path.exists() else None
 
 
-def _hash(path: Path) -> str | None:
-    return hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else None
+def _hash(models: list[Path]) -> str | None:
+    """Of the final model, or of all edge servers' together where there is no cloud."""
+    if not models:
+        return None
+    return hashlib.sha256(b"".join(model.read_bytes() for model in models)).hexdigest()

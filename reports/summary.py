@@ -63,7 +63,7 @@ class Summary:
     overruns: Overruns
     lost: list[str]
     fidelity: dict[str, Any]
-    final_model: str | None  # SHA-256 of final.model
+    final_model: str | None  # SHA-256 of the final model, or models
     host_seconds: float
     host_startup_seconds: float | None
     host_training_seconds: float | None

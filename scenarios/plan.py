@@ -121,7 +121,7 @@ class Plan:
                 **node
                 | {
                     "children": tuple(node["children"]),
-                    "others": tuple((name, address) for name, address in node["others"]),
+                    "others": tuple((name, at) for name, at in node.get("others", ())),
                 }
             )
             for node in tree["nodes"]

@@ -11,6 +11,10 @@ pytestmark = pytest.mark.emulation
 
 FEW = ("protocol.rounds=1", "task.samples_per_client=20")
 FEW_NODES = ("topology.institutions=2", "topology.clients_per_institution=2")
+FEW_IN_CELLS = ("topology.alone=1", "topology.overlap=1", "protocol.local_epochs=1")
+# Of the scenarios that differ in their data only, one of each kind runs with its own large model.
+HEAVY = ("resnet18", "multicell-cnn")
+FULL_MODELS = ("tempo-cifar10-iid", "multicell-fashionmnist")
 # Data sets that set-up does not bring: others of the same kind stand in for them here.
 STAND_INS = {"mnist": "fashionmnist", "cifar10": "tiny"}
 
@@ -21,6 +25,10 @@ def small(name: str, *more: str) -> list[str]:
     changes = [*FEW, *more]
     if scenario.topology.kind == "tree" and scenario.topology.client_count > 10:
         changes += FEW_NODES
+    if scenario.topology.kind == "cells":
+        changes += FEW_IN_CELLS
+    if scenario.task.model in HEAVY and name not in FULL_MODELS:
+        changes.append("task.model=lenet5")
     if stand_in := STAND_INS.get(scenario.task.dataset):
         changes.append(f"task.dataset={stand_in}")
     return [word for change in changes for word in ("--set", change)]

@@ -77,7 +77,7 @@ class Star:
         return message
 
     def close(self) -> None:
-        for endpoint in (self.server.endpoint, *(p._endpoint for p in self.parents.values())):
+        for endpoint in (self.server.endpoint, *(p.endpoint for p in self.parents.values())):
             if not endpoint._socket.closed:
                 endpoint._socket.setsockopt(zmq.LINGER, 0)
                 endpoint.close()
