@@ -30,6 +30,7 @@ class Prepared:
     initial: dict[str, np.ndarray]
     parts: list[np.ndarray]
     data_dir: Path | None
+    engine: str = "torch"
 
     def write(self) -> None:
         """Make the run directory and put there all that nodes and workers read."""
@@ -77,7 +78,9 @@ def trainer_of(scenario: Scenario) -> str:
 
 def prepare(scenario: Scenario, data_dir: Path | None, out: str | None) -> Prepared:
     """Load the data, split it, make the first model, and plan; nothing is written yet."""
-    from learning import datasets, flops, models, partitions
+    import torch
+
+    from learning import datasets, flops, lenet_training, models, partitions
 
     run_dir = output_directory(scenario, out)
     task, clients = scenario.task, scenario.topology.client_count
@@ -94,7 +97,8 @@ def prepare(scenario: Scenario, data_dir: Path | None, out: str | None) -> Prepa
         cells=scenario.topology.cells,
     )
     shape = (data.channels, data.size, data.classes)
-    initial = models.export(models.build(task.model, *shape, seed=scenario.seed))
+    module = models.build(task.model, *shape, seed=scenario.seed)
+    initial = models.export(module)
     flops_per_step = flops.training_flops(task.model, *shape, task.batch_size)
     if any(device.measured for device in scenario.devices.values()):
         scenario = _measured(scenario, data, parts, initial, flops_per_step)
@@ -107,7 +111,9 @@ def prepare(scenario: Scenario, data_dir: Path | None, out: str | None) -> Prepa
         tensors={name: (str(t.dtype), t.shape) for name, t in initial.items()},
         classes=data.classes,
     )
-    return Prepared(scenario, plan, run_dir, initial, parts, data_dir)
+    in_c = lenet_training.can_train(module, *shape) and not torch.cuda.is_available()
+    engine = "lenet5.c" if in_c else "torch"
+    return Prepared(scenario, plan, run_dir, initial, parts, data_dir, engine)
 
 
 def _measured(

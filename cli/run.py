@@ -65,6 +65,7 @@ def run(
             host_startup_seconds=runner.host.startup,
             host_training_seconds=runner.host.training,
             pool_seconds=runner.host.pool,
+            engine=prepared.engine,
             lost=runner.lost,
             failure=failure,
         ),

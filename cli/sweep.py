@@ -48,24 +48,25 @@ def sweep(
             _say(f"interrupted; {count}, and the same command goes on from here")
             return 130
         broken = [run.run.id for run in ended if run.failure is not None]
-        return _conclude(table, directory, len(runs), broken)
+        return _conclude(table, directory, [run.id for run in runs], broken)
 
 
-def _conclude(table: Sweep, directory: Path, total: int, broken: Sequence[str]) -> int:
-    """The comparison of what there is; the exit code."""
+def _conclude(table: Sweep, directory: Path, ids: Sequence[str], broken: Sequence[str]) -> int:
+    """The comparison of this table's runs, whatever else lies there; the exit code."""
     from cli.compare import compare
 
     code = 0
-    if len(broken) < total:
+    there = [str(directory / name) for name in ids if (directory / name).is_dir()]
+    if len(broken) < len(ids):
         try:
-            code = compare([str(directory)], target=table.target, baseline=table.baseline, out=None)
+            code = compare(there, table.target, table.baseline, out=str(directory))
         except BadInput as error:
             if not broken:
                 raise
             _say(str(error))  # perhaps the baseline is what broke
     if broken:
         names = ", ".join(broken)
-        _say(f"{len(broken)} of {total} runs failed: {names}; the same command repeats them")
+        _say(f"{len(broken)} of {len(ids)} runs failed: {names}; the same command repeats them")
         code = 1
     return code
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from cli.sweep_places import Place, summary_of
 from netem import syscalls
+from netem.backends.guest import AT_ONCE
 from scenarios.expansion import SweepRun
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -31,14 +32,17 @@ class Ended:
 class Running:
     """A run under way: its process leads a session of its own, and ends with the sweep."""
 
-    def __init__(self, run: SweepRun, found: Place, command: list[str], lock: int) -> None:
+    def __init__(
+        self, run: SweepRun, found: Place, command: list[str], lock: int, jobs: int
+    ) -> None:
         self.run, self._place, self._began = run, found, time.monotonic()
         sweep = os.getpid()
         with found.log.open("wb") as log:
             self.process = subprocess.Popen(
                 command,
                 cwd=ROOT,
-                env=os.environ | {"TTY_COMPATIBLE": "0"},  # plain lines, whatever is in there
+                # Plain lines, whatever is in there.
+                env=os.environ | {"TTY_COMPATIBLE": "0", AT_ONCE: str(jobs)},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

@@ -51,7 +51,7 @@ def run_all(
         while waiting or running:
             while waiting and len(running) < jobs:
                 display.started(waiting[0])
-                running.append(_start(waiting[0], out, command, lock))
+                running.append(_start(waiting[0], out, command, lock, jobs))
                 waiting.popleft()
             display.tick(running, list(waiting))
             time.sleep(_POLL_SECONDS)
@@ -66,12 +66,12 @@ def run_all(
     return ended
 
 
-def _start(run: SweepRun, out: Path, command: Command, lock: int) -> Running:
+def _start(run: SweepRun, out: Path, command: Command, lock: int, jobs: int) -> Running:
     found = place(out, run)
     try:
         clear(found)
         found.scenario.write_text(loader.dump(run.scenario), encoding="utf-8")
-        return Running(run, found, command(found), lock)
+        return Running(run, found, command(found), lock, jobs)
     except OSError as error:
         raise BadInput(f"{found.directory}: cannot be run ({error}); correct that") from None
 

@@ -36,6 +36,9 @@ class Context:
         self._cached_bytes = cached_bytes
         self._samples: OrderedDict[int, tuple[Tensor, Tensor]] = OrderedDict()
         shape = (1, dataset.channels, 1, 1)
+        of_images = (dataset.channels, dataset.size, dataset.classes)
+        on_cpu = self.device.type == "cpu"
+        self.trains_in_c = on_cpu and lenet_training.can_train(module, *of_images)
         self._mean = torch.tensor(dataset.mean).view(shape)
         self._std = torch.tensor(dataset.std).view(shape)
 
@@ -65,7 +68,6 @@ class Context:
     def warm_up(self) -> None:
         """One step of no consequence: the first one in a process takes far longer than the rest."""
         images, labels = self.samples(0)
-        lenet_training.can_train(self.module, images)  # compiles it, if nobody has
         torch.nn.functional.cross_entropy(self.module(images[:2]), labels[:2]).backward()
         self.module.zero_grad(set_to_none=True)
 

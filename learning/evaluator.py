@@ -60,7 +60,7 @@ class Evaluator:
         except (Refused, KeyError, ValueError) as error:
             return [_failed(None, path.name.removesuffix(MODEL), _reason(error))]
         line = self._line(round, key, message.tensors)
-        if of is None or "error" in line:
+        if of is None or of < 2 or "error" in line:
             return [line]
         return [line, *self._averaged(round, key, of, message.tensors)]
 

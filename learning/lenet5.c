@@ -306,14 +306,17 @@ double lenet5_train(float *params, int channels, int size, int classes, const fl
 {
 	const struct layout l = layout(channels, classes);
 	const int edge = (IN - size) / 2;
+	if (batch > count)
+		batch = count;
 	struct sample *samples = aligned_alloc(64, (sizeof(struct sample) * batch + 63) / 64 * 64);
 	struct weights *t = aligned_alloc(64, (sizeof(*t) + 63) / 64 * 64);
 	struct weights *g = aligned_alloc(64, (sizeof(*g) + 63) / 64 * 64);
 	float *gradient = calloc(l.all, sizeof(float)), *velocity = calloc(l.all, sizeof(float));
 	double loss = NAN;
 
-	if (!samples || !t || !g || !gradient || !velocity || channels > MOST_CHANNELS ||
-	    classes > MOST_CLASSES || count < 1 || batch < 1)
+	if (!samples || !t || !g || !gradient || !velocity || channels < 1 ||
+	    channels > MOST_CHANNELS || (size != 28 && size != IN) || classes < 1 ||
+	    classes > MOST_CLASSES || batch < 1)
 		goto end;
 	memset(samples, 0, sizeof(struct sample) * batch);
 	for (int64_t epoch = 0; epoch < epochs; epoch++) {

@@ -14,11 +14,11 @@ _MOST_CLASSES = 64  # the sizes of arrays in lenet5.c
 _MOST_CHANNELS = 3
 
 
-def can_train(module: nn.Module, images: Tensor) -> bool:
-    """Whether this model, here, can be trained that way."""
-    if not isinstance(module, LeNet5) or images.device.type != "cpu":
+def can_train(module: nn.Module, channels: int, size: int, classes: int) -> bool:
+    """Whether this model, for such images, can be trained that way on this machine."""
+    if not isinstance(module, LeNet5):
         return False
-    fits = images.shape[1] <= _MOST_CHANNELS and module.fc3.out_features <= _MOST_CLASSES
+    fits = channels <= _MOST_CHANNELS and size in (28, 32) and classes <= _MOST_CLASSES
     return fits and library("lenet5") is not None
 
 
@@ -32,6 +32,7 @@ def train(module: nn.Module, images: Tensor, labels: Tensor, order: Tensor, task
     parameters = list(module.parameters())
     flat = torch.cat([parameter.flatten() for parameter in parameters])
     images, labels, order = images.contiguous(), labels.contiguous(), order.contiguous()
+    before = flat[-1].item()
     loss = run(
         _pointer(flat),
         *(ctypes.c_int(n) for n in (images.shape[1], images.shape[2], parameters[-1].numel())),
@@ -39,10 +40,12 @@ def train(module: nn.Module, images: Tensor, labels: Tensor, order: Tensor, task
         *(ctypes.c_int64(n) for n in (len(labels), len(order), task.batch_size)),
         *(ctypes.c_float(x) for x in (task.learning_rate, task.momentum, task.weight_decay)),
     )
+    if math.isnan(loss) and flat[-1].item() == before:
+        raise MemoryError("a batch of LeNet-5 does not fit into memory")
     parts = flat.split([parameter.numel() for parameter in parameters])
     for parameter, part in zip(parameters, parts, strict=True):
         parameter.copy_(part.view_as(parameter))
-    return float(loss) if len(order) else math.nan
+    return float(loss)
 
 
 def _pointer(tensor: Tensor) -> ctypes.c_void_p:

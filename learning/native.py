@@ -43,7 +43,9 @@ def _kept(source: Path, compiler: str) -> Path:
     """Where the library lies: by all that goes into it, the processor's abilities included."""
     abilities = re.search(r"^(flags|Features)\s*:.*$", Path("/proc/cpuinfo").read_text(), re.M)
     parts = [source.read_bytes(), " ".join(_OPTIONS).encode()]
-    parts += [str(os.stat(compiler)[6:9]).encode(), abilities[0].encode() if abilities else b""]
+    program = os.stat(compiler)
+    parts += [f"{program.st_size} {program.st_mtime_ns}".encode()]
+    parts += [abilities[0].encode() if abilities else b""]
     key = hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
     return cache_dir() / "native" / f"{source.stem}-{key}.so"
 

@@ -36,7 +36,7 @@ def train(task: Task, context: Context, rule: LocalRule | None = None) -> Result
     order = _order(len(labels), task)
     steps = task.epochs * ceil(len(labels) / task.batch_size)
     extras: Tensors = {}
-    if rule is None and lenet_training.can_train(module, images):
+    if rule is None and context.trains_in_c:
         loss = lenet_training.train(module, images, labels, order, task)
     else:
         loss, extras = with_torch(module, images, labels, order, task, rule)

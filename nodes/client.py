@@ -47,15 +47,18 @@ def run(inside: Inside) -> None:
 
 
 def _heard(parents: dict[str, Parent]) -> dict[str, Message]:
-    """The next model of every server, once all have come; of none when training is over."""
+    """The next model of every server, once all have come; a server that ends is left out."""
     models: dict[str, Message] = {}
     waiting = list(parents.values())
     while waiting:
         deadline = waiting[0].deadline()
         heard = first_to_hear((parent.endpoint for parent in waiting), deadline)
-        # At the deadline whoever is asked next has nothing to say, and that is its failure.
+        # At the deadline nobody was heard: whoever is asked then has failed.
         first = next((p for p in waiting if p.endpoint is heard), waiting[0])
         waiting.remove(first)
-        if (model := first.next_model()) is not None:
+        model = first.next_model(deadline)
+        if model is not None:
             models[first.name] = model
+        else:
+            parents.pop(first.name).close()
     return {name: models[name] for name in parents if name in models}

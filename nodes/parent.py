@@ -42,12 +42,13 @@ class Parent:
         """A parent may itself wait a whole round for others before it sends again."""
         return now() + self._plan.limits["join"] + 2 * self._plan.limits["round"]
 
-    def next_model(self) -> Message | None:
+    def next_model(self, deadline: float | None = None) -> Message | None:
         """The next model, its download on the record; None when training is over."""
         while True:
-            message = self.endpoint.receive(self.deadline(), self._expected)
+            message = self.endpoint.receive(deadline or self.deadline(), self._expected)
             if message is None:
                 if self._plan.limits["late"] == "wait":
+                    deadline = None
                     continue
                 raise ParentLost(f"nothing came from {self.name} for longer than a round")
             if message.kind == "stop":

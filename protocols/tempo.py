@@ -17,6 +17,9 @@ from protocols.weights import difference, norm
 
 Client = fedavg.Client
 
+CLOUD = True
+_EQUAL = 1e-6  # of logarithms: what is left of equal divergences when models travel as float32
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -35,9 +38,10 @@ def epochs(divergences: Mapping[str, float], c: int) -> dict[str, int]:
     """Eq. (9): from c/2 for the largest divergence to 2c for the smallest, log-linearly between."""
     ln = {m: math.log(max(omega, sys.float_info.min)) for m, omega in divergences.items()}
     low, high = min(ln.values()), max(ln.values())
-    if low == high:
+    if high - low < _EQUAL:
         return dict.fromkeys(ln, c)
-    exact = {m: (c / 2) / (low - high) * (3 * ln[m] + low - 4 * high) for m in ln}
+    # The print's (c/2) / (low - high) * (3 ln + low - 4 high), so that both ends come out exactly.
+    exact = {m: c / 2 * (1 + 3 * (high - ln[m]) / (high - low)) for m in ln}
     # A whole number that rounding pushed up by a trifle is still that number.
     return {m: math.ceil(tau - 1e-9) for m, tau in exact.items()}
 

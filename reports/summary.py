@@ -33,6 +33,7 @@ class RunFacts:
     host_startup_seconds: float | None = None
     host_training_seconds: float | None = None
     pool_seconds: float | None = None  # all workers together
+    engine: str = "torch"  # what plain local training was done by
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,7 @@ class Summary:
     host_startup_seconds: float | None
     host_training_seconds: float | None
     pool_seconds: float | None
+    engine: str
     failure: str | None
 
     def write(self, path: Path) -> None:
@@ -123,6 +125,7 @@ def summarise(
         host_startup_seconds=facts.host_startup_seconds,
         host_training_seconds=facts.host_training_seconds,
         pool_seconds=facts.pool_seconds,
+        engine=facts.engine,
         failure=facts.failure,
     )
 

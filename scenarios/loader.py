@@ -2,7 +2,7 @@
 
 import dataclasses
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, get_args, get_type_hints
 
 import tomli_w
@@ -13,6 +13,7 @@ from netem import profiles
 from protocols import registry
 from scenarios.errors import BadInput
 from scenarios.files import Choices, choices, chosen, library
+from scenarios.fitting import check_fit
 from scenarios.schema import Scenario
 from scenarios.suggest import did_you_mean
 
@@ -180,10 +181,16 @@ def _known_keys(path: list[str]) -> list[str]:
     model: type[BaseModel] = Scenario
     for name in path:
         if name in model.model_fields:
-            annotation = model.model_fields[name].annotation
-            candidates = (annotation, *get_args(annotation))
-            model = next(c for c in candidates if isinstance(c, type) and issubclass(c, BaseModel))
+            model = next(_models(model.model_fields[name].annotation), model)
     return list(model.model_fields)
+
+
+def _models(annotation: Any) -> Iterator[type[BaseModel]]:
+    """The sections that an annotation speaks of, also inside lists and alternatives."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for part in get_args(annotation):
+        yield from _models(part)
 
 
 def _check_names(scenario: Scenario) -> None:
@@ -199,13 +206,6 @@ def _check_names(scenario: Scenario) -> None:
             raise BadInput(f'{place}: unknown {what} "{name}"; {did_you_mean(name, known)}')
     if scenario.task.partition == "dirichlet" and scenario.task.concentration is None:
         raise BadInput("task.concentration: missing; a dirichlet partition needs it (e.g. 1.0)")
-    wanted_cloud = registry.wants_cloud(scenario.protocol.name)
-    if wanted_cloud is not None and wanted_cloud != ("cloud" in scenario.topology.roles):
-        words = "needs" if wanted_cloud else "works without"
-        remedy = "set topology.cloud = true" if wanted_cloud else 'use topology.kind = "cells"'
-        raise BadInput(f"protocol.name: {scenario.protocol.name} {words} a cloud; {remedy}")
-    if scenario.task.partition == "main-classes" and scenario.topology.kind != "cells":
-        raise BadInput("task.partition: main-classes are those of cells; use topology.kind = cells")
     sections = (
         ("links", scenario.links, scenario.topology.tiers),
         ("devices", scenario.devices, scenario.topology.roles),
@@ -223,4 +223,4 @@ def _check_names(scenario: Scenario) -> None:
                     f"{section}.{key}: a {scenario.topology.kind} has no such part; "
                     f"it has {', '.join(wanted)}"
                 )
-    protocol_settings(scenario)
+    check_fit(scenario, protocol_settings(scenario))

@@ -93,6 +93,7 @@ def plan(
     for name, parent in parents.items():
         for server in ([parent] if parent is not None else []) + others[name]:
             children[server].append(name)
+    _check_everybody_has_work(children, {n: topo.nodeInfo(n)["role"] for n in parents})
     nodes = []
     clients = 0
     for name, parent in parents.items():
@@ -148,6 +149,15 @@ def plan(
     if made.limits["message"] < needed:
         raise BadInput(f"limits.message: the model needs {needed} bytes; raise it to that or more")
     return made
+
+
+def _check_everybody_has_work(children: Mapping[str, list[str]], roles: Mapping[str, str]) -> None:
+    for name, below in children.items():
+        if roles[name] != "client" and not below:
+            raise BadInput(
+                f"topology: {name} would serve nobody; give every cell a client of its own "
+                "(topology.alone, or topology.overlaps)"
+            )
 
 
 def _links(topo: Any, scenario: Scenario) -> tuple[LinkSpec, ...]:

@@ -109,7 +109,7 @@ class Overlap(Section):
     """So many clients where these cells (from 1) overlap."""
 
     cells: Annotated[list[Count], Field(min_length=2)]
-    clients: Count
+    clients: Annotated[int, Field(ge=1, le=MOST_CLIENTS)]
 
 
 # What each kind of topology says about its numbers: those it needs, and those it may have.
@@ -128,8 +128,12 @@ class Topology(Section):
     clients_per_institution: Count | None = None
     clients: Count | None = None
     cells: Annotated[int, Field(ge=1, le=MOST_INSTITUTIONS)] | None = None
-    alone: Annotated[int, Field(ge=0)] | None = None  # clients in each cell that hear no other
-    overlap: Annotated[int, Field(ge=0)] | None = None  # clients where each two cells overlap
+    alone: Annotated[int, Field(ge=0, le=MOST_CLIENTS)] | None = (
+        None  # clients in each cell that hear no other
+    )
+    overlap: Annotated[int, Field(ge=0, le=MOST_CLIENTS)] | None = (
+        None  # clients where each two cells overlap
+    )
     overlaps: list[Overlap] | None = None  # more of them, spelled out
     cloud: bool | None = None  # above the cells' edge servers
 

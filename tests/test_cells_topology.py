@@ -118,6 +118,8 @@ def test_the_topology_is_one_that_mininet_knows() -> None:
         ({"alone": 0, "overlap": 0}, "0 clients"),
         ({"overlaps": [{"cells": [1, 4], "clients": 2}]}, "not different cells of 3"),
         ({"overlaps": [{"cells": [1, 1], "clients": 2}]}, "not different cells of 3"),
+        ({"overlaps": [{"cells": [1, 2], "client": 2}]}, 'did you mean "clients"'),
+        ({"alone": 10**9}, "alone: input should be less than or equal to 4000"),
     ],
 )
 def test_impossible_cells_are_refused(change: dict[str, Any], sentence: str) -> None:
@@ -130,7 +132,10 @@ def test_impossible_cells_are_refused(change: dict[str, Any], sentence: str) -> 
 
 @pytest.mark.parametrize(
     ("name", "cloud", "sentence"),
-    [("hierfavg", False, "needs a cloud"), ("fedmes", True, "works without a cloud")],
+    [
+        ("hierfavg", False, "needs a cloud; set topology.cloud = true"),
+        ("fedmes", True, "works without a cloud; take topology.cloud out"),
+    ],
 )
 def test_a_method_gets_the_cloud_it_needs_and_no_other(
     name: str, cloud: bool, sentence: str
@@ -142,3 +147,29 @@ def test_a_method_gets_the_cloud_it_needs_and_no_other(
 def test_classes_that_cannot_be_shared_out_are_refused() -> None:
     with pytest.raises(BadInput, match="10 classes cannot be shared out among 3 cells"):
         planned(classes=10)
+
+
+def test_an_edge_server_without_clients_is_refused() -> None:
+    with pytest.raises(BadInput, match="edge3 would serve nobody"):
+        planned("es-fl", alone=0, overlap=1)
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"protocol": {"name": "hierfavg", "rounds": 1}}, "protocol.edge_rounds: hierfavg holds"),
+        ({"protocol": {"name": "es-fl", "rounds": 1}}, 'use topology.kind = "cells"'),
+        ({"task": {"rho": [0.5]}}, "task.rho: a share of a cell's main classes"),
+        (
+            {"task": {"partition": "main-classes"}},
+            "task.partition: main-classes are those of cells",
+        ),
+    ],
+)
+def test_what_a_star_would_ignore_is_refused(changes: dict[str, Any], sentence: str) -> None:
+    tree = star_scenario()
+    for section, values in changes.items():
+        tree[section] |= values
+
+    with pytest.raises(BadInput, match=sentence):
+        loader.check(tree)

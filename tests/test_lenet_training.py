@@ -31,7 +31,7 @@ def trained(
     order = torch.stack([torch.randperm(count, generator=draws) for _ in range(2)])
     module = models.build("lenet5", channels, size, classes, seed=3)
     if in_c:
-        assert lenet_training.can_train(module, images)
+        assert lenet_training.can_train(module, channels, size, classes)
         loss = lenet_training.train(module, images, labels, order, what)
     else:
         loss, _ = with_torch(module, images, labels, order, what, None)
@@ -82,7 +82,7 @@ def test_training_that_diverges_says_so_in_its_numbers() -> None:
 def test_other_models_are_left_to_torch(model: str) -> None:
     module = models.build(model, 1, 28, 10, seed=0)
 
-    assert not lenet_training.can_train(module, torch.zeros(2, 1, 28, 28))
+    assert not lenet_training.can_train(module, 1, 28, 10)
 
 
 def test_without_a_compiler_torch_does_the_work(
@@ -103,3 +103,19 @@ def test_what_does_not_compile_is_left_to_torch(
     assert native.library.__wrapped__("lenet5") is None
     assert "torch does the work" in capfd.readouterr().err
     assert not list(tmp_path.rglob("*.so"))
+
+
+def test_a_batch_larger_than_the_data_takes_no_more_memory_than_the_data() -> None:
+    weights, loss = trained(1, 28, 10, task(batch_size=10**9), in_c=True)
+
+    assert np.isfinite(weights).all()
+    assert np.isfinite(loss)
+
+
+@pytest.mark.parametrize(("channels", "size", "classes"), [(4, 28, 10), (1, 96, 10), (1, 28, 65)])
+def test_what_does_not_fit_its_arrays_is_left_to_torch(
+    channels: int, size: int, classes: int
+) -> None:
+    module = models.build("lenet5", 1, 28, 10, seed=0)
+
+    assert not lenet_training.can_train(module, channels, size, classes)

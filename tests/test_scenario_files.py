@@ -2,8 +2,10 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from learning import partitions
 from scenarios import files, loader
 from scenarios.errors import BadInput
 
@@ -126,3 +128,30 @@ def test_every_variant_and_size_of_the_library_is_a_valid_scenario(name: str) ->
     for variant in choices.variants or (None,):
         for size in choices.sizes or (None,):
             assert loader.load(name, variant=variant, size=size).name == name
+
+
+TRAINING_SAMPLES = {"mnist": 60_000, "fashionmnist": 60_000, "cifar10": 50_000, "tiny": 2_000}
+
+
+@pytest.mark.parametrize("name", sorted(files.library()))
+def test_the_data_suffice_for_every_variant_and_size_of_the_library(name: str) -> None:
+    choices = loader.choices(name)
+    for variant in choices.variants or (None,):
+        for size in choices.sizes or (None,):
+            scenario = loader.load(name, variant=variant, size=size)
+            task, topology = scenario.task, scenario.topology
+            labels = np.arange(TRAINING_SAMPLES[task.dataset]) % 10
+
+            parts = partitions.make(
+                task.partition,
+                labels[labels < (task.classes or 10)],
+                topology.client_count,
+                task.samples_per_client,
+                task.concentration,
+                scenario.seed,
+                task.shared_samples,
+                homes=topology.homes if topology.kind == "cells" else None,
+                cells=topology.cells,
+            )
+
+            assert {len(part) for part in parts} == {task.samples_per_client}

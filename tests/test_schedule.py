@@ -1,4 +1,4 @@
-"""Learning rates by global iteration, against numbers worked out by hand."""
+"""Learning rates by round, against numbers worked out by hand."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from learning.schedule import rate
 
 
 @pytest.mark.parametrize(
-    ("training", "iteration", "expected"),
+    ("training", "number", "expected"),
     [
         ({"learning_rate": 0.02}, 1, 0.02),
         ({"learning_rate": 0.02}, 500, 0.02),
@@ -21,17 +21,17 @@ from learning.schedule import rate
         ({"learning_rate": 0.1, "learning_rate_drops": [5, 5]}, 5, 0.001),
     ],
 )
-def test_rate_decays_after_every_iteration_and_drops_at_some(
-    training: dict[str, Any], iteration: int, expected: float
+def test_rate_decays_after_every_round_and_drops_at_some(
+    training: dict[str, Any], number: int, expected: float
 ) -> None:
-    assert rate(training, iteration) == pytest.approx(expected, rel=1e-15, abs=0)
+    assert rate(training, number) == pytest.approx(expected, rel=1e-15, abs=0)
 
 
 @pytest.mark.parametrize(
-    ("iteration", "expected"), [(1, 0.01), (39, 0.01), (40, 0.001), (79, 0.001), (80, 0.0001)]
+    ("number", "expected"), [(1, 0.01), (39, 0.01), (40, 0.001), (79, 0.001), (80, 0.0001)]
 )
-def test_drops_give_exactly_the_rates_one_would_write_down(iteration: int, expected: float) -> None:
-    assert rate({"learning_rate": 0.01, "learning_rate_drops": [40, 80]}, iteration) == expected
+def test_drops_give_exactly_the_rates_one_would_write_down(number: int, expected: float) -> None:
+    assert rate({"learning_rate": 0.01, "learning_rate_drops": [40, 80]}, number) == expected
 
 
 def test_decay_alone_is_the_plain_product() -> None:

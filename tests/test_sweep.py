@@ -58,7 +58,8 @@ def test_a_sweep_runs_all_and_ends_with_the_comparison(
 
     out = tmp_path / "sweeps" / "table"
     assert (out / "small-seed1" / "summary.json").exists()
-    assert compared == [([str(out)], 0.5, "fedavg")]
+    runs = [str(out / name) for name in ("small-seed1", "small-seed2")]
+    assert compared == [(runs, 0.5, "fedavg")], "this table, and nothing else that lies there"
 
 
 def test_the_same_command_again_only_compares(

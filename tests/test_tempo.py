@@ -46,6 +46,18 @@ def test_equal_divergences_leave_everybody_at_c(omega: float) -> None:
     assert tempo.epochs({"a": omega, "b": omega, "c": omega}, c=6) == {"a": 6, "b": 6, "c": 6}
 
 
+def test_equal_divergences_stay_equal_when_models_travel_as_float32() -> None:
+    # of two institutions with equal samples both are as far from their mean
+    draws = np.random.default_rng(3)
+    for _ in range(20):
+        cloud = tempo.Server(SETTINGS, {})
+        for name in ("i1", "i2"):
+            weights = draws.standard_normal(5000).astype(np.float32)
+            cloud.add(name, Package({"samples": 600}, {"w": weights}))
+
+        assert cloud.finish()["epochs"] == {"i1": 6, "i2": 6}
+
+
 def test_a_single_institution_keeps_c() -> None:
     assert tempo.epochs({"alone": 0.7}, c=6) == {"alone": 6}
 

@@ -26,6 +26,8 @@ _NODE_BYTES = 6 << 20
 # Received, trained, being sent, the kernel's own copies in flight, and one kept by a parent whose
 # method needs all updates at once.
 _MODELS_PER_NODE = 6
+# How many runs share this machine, when a sweep has started several: guests take memory by and by.
+AT_ONCE = "METRONOME_RUNS_AT_ONCE"
 
 
 def memory_needed(plan: Plan) -> int:
@@ -36,12 +38,13 @@ def memory_needed(plan: Plan) -> int:
 
 
 def check_room(plan: Plan) -> None:
-    """BadInput when /dev/shm cannot hold the guest's memory."""
-    needed, free = memory_needed(plan), shutil.disk_usage(SHARED_MEMORY).free
+    """BadInput when /dev/shm cannot hold the guest's memory, or not that of all runs at once."""
+    needed, room = memory_needed(plan), shutil.disk_usage(SHARED_MEMORY)
+    free = min(room.free, room.total // int(os.environ.get(AT_ONCE, "1")))
     if needed > free:
         raise BadInput(
             f"{SHARED_MEMORY}: {free >> 20} MB free, but a guest for {len(plan.nodes)} nodes may "
-            f"need {needed >> 20} MB; free some room there, or use fewer clients"
+            f"need {needed >> 20} MB; free some room there, use fewer clients, or a sweep's --jobs"
         )
 
 
