@@ -47,14 +47,10 @@ static struct layout layout(int channels, int classes)
 
 /* What one sample leaves for its way back. */
 struct sample {
-	float x[MOST_CHANNELS * IN * IN];
-	v8 y1[A1 * A1];              /* [y][x][lane] */
+	float x[MOST_CHANNELS * IN * IN + 8]; /* rows are read eight at a time */
 	i8 from1[P1 * P1];
-	float p1[C1 * P1 * P1];      /* [c][y][x] */
-	v8 y2[A2 * A2][2];
+	v8 p1[P1 * P1];                       /* [y][x][lane] */
 	i8 from2[P2 * P2][2];
-	v8 dy1[A1 * A1];
-	v8 dy2[A2 * A2][2];
 	float h0[H0], h1[H1], h2[H2], out[MOST_CLASSES];
 	float d0[H0], d1[H1], d2[H2], dout[MOST_CLASSES];
 };
@@ -87,36 +83,12 @@ static void NAME(const float *in, int channels, int size, int result, const v8 *
 CONVOLUTION(convolve8, 1, 7)
 CONVOLUTION(convolve16, 2, 5)
 
-/* dw[c][i][j][:] += sum over in[c][y+i][x+j] * dy[y][x][:] */
-#define WEIGHT_GRADIENT(NAME, V)                                                                  \
-static void NAME(const float *in, int channels, int size, int result, const v8 *dy, v8 *dw)      \
-{                                                                                                 \
-	for (int c = 0; c < channels; c++)                                                        \
-		for (int i = 0; i < K; i++) {                                                     \
-			v8 sum[K][V];                                                             \
-			memset(sum, 0, sizeof(sum));                                              \
-			for (int y = 0; y < result; y++) {                                        \
-				const float *row = in + (c * size + y + i) * size;                \
-				const v8 *d = dy + y * result * V;                                \
-				for (int x = 0; x < result; x++, d += V)                          \
-					for (int j = 0; j < K; j++)                               \
-						for (int v = 0; v < V; v++)                       \
-							sum[j][v] += row[x + j] * d[v];           \
-			}                                                                         \
-			for (int j = 0; j < K; j++)                                               \
-				for (int v = 0; v < V; v++)                                       \
-					dw[((c * K + i) * K + j) * V + v] += sum[j][v];           \
-		}                                                                                 \
-}
-WEIGHT_GRADIENT(weight_gradient8, 1)
-WEIGHT_GRADIENT(weight_gradient16, 2)
-
 /*
  * 2x2 maxima, then ReLU. `from` says which of its four a pixel came from (like torch the first of
  * equal ones), and NOWHERE where ReLU let nothing through.
  */
 #define NOWHERE 4
-#define POOLING(NAME, BACK, V)                                                                    \
+#define POOLING(NAME, V)                                                                          \
 static void NAME(const v8 *y, int size, v8 *out, i8 *from)                                        \
 {                                                                                                 \
 	for (int r = 0; r < size; r += 2)                                                         \
@@ -134,18 +106,9 @@ static void NAME(const v8 *y, int size, v8 *out, i8 *from)                      
 				*out++ = (v8)(on & (i8)most);                                     \
 				*from++ = (on & where) | (~on & NOWHERE);                         \
 			}                                                                         \
-}                                                                                                 \
-static void BACK(const v8 *d, const i8 *from, int size, v8 *dy)                                   \
-{                                                                                                 \
-	for (int r = 0; r < size; r += 2)                                                         \
-		for (int x = 0; x < size; x += 2)                                                 \
-			for (int v = 0; v < V; v++, d++, from++)                                  \
-				for (int q = 0; q < 4; q++)                                       \
-					dy[((r + q / 2) * size + x + q % 2) * V + v] =            \
-						(v8)((*from == q) & (i8)*d);                      \
 }
-POOLING(pool8, unpool8, 1)
-POOLING(pool16, unpool16, 2)
+POOLING(pool8, 1)
+POOLING(pool16, 2)
 
 /* Weights [o][c][i][j] as [c][i][j][lane], and back. */
 static void to_lanes(const float *w, int outputs, int each, int lanes, float *t)
@@ -171,26 +134,41 @@ static float dot(const float *a, const float *b, int n)
 	return sum;
 }
 
+/* The convolutions' weights as the loops want them. */
 struct weights {
-	v8 w1[MOST_CHANNELS * K * K], b1;
+	v8 w1[MOST_CHANNELS * K * K], b1; /* [c][i][j][lane of o] */
 	v8 w2[C1 * K * K][2], b2[2];
-	v8 w2_back[C2 * K * K]; /* [o][i][j][c], turned round: conv2's way back is a convolution */
+	v8 w2_back[C2][K * K];            /* [o][i][j][lane of c] */
+};
+
+/* Their gradients: a row of eight (five count) for conv1, lanes of c for conv2. */
+struct gradients {
+	v8 w1[C1][MOST_CHANNELS * K];
+	v8 w2[C2][K * K];
+	float b1[C1], b2[C2];
 };
 
 static void arrange(struct weights *t, const float *w, struct layout l, int channels)
 {
-	float *back = (float *)t->w2_back;
-
 	to_lanes(w + l.w1, C1, channels * K * K, 8, (float *)t->w1);
 	to_lanes(w + l.b1, C1, 1, 8, (float *)&t->b1);
 	to_lanes(w + l.w2, C2, C1 * K * K, 16, (float *)t->w2);
 	to_lanes(w + l.b2, C2, 1, 16, (float *)t->b2);
-	memset(back, 0, sizeof(t->w2_back));
 	for (int o = 0; o < C2; o++)
-		for (int c = 0; c < C1; c++)
-			for (int e = 0; e < K * K; e++)
-				back[(o * K * K + K * K - 1 - e) * 8 + c] =
-					w[l.w2 + (o * C1 + c) * K * K + e];
+		to_lanes(w + l.w2 + o * C1 * K * K, C1, K * K, 8, (float *)t->w2_back[o]);
+}
+
+static void collect(const struct gradients *g, struct layout l, int channels, float *gradient)
+{
+	for (int o = 0; o < C1; o++)
+		for (int r = 0; r < channels * K; r++)
+			memcpy(gradient + l.w1 + (o * channels * K + r) * K, &g->w1[o][r],
+			       sizeof(float) * K);
+	for (int o = 0; o < C2; o++)
+		from_lanes((const float *)g->w2[o], C1, K * K, 8,
+			   gradient + l.w2 + o * C1 * K * K);
+	memcpy(gradient + l.b1, g->b1, sizeof(g->b1));
+	memcpy(gradient + l.b2, g->b2, sizeof(g->b2));
 }
 
 static void layer(const float *w, const float *bias, const float *in, int inputs, int outputs,
@@ -205,14 +183,15 @@ static void layer(const float *w, const float *bias, const float *in, int inputs
 static void forward(struct sample *s, const struct weights *t, const float *w, struct layout l,
 		    int channels, int classes)
 {
-	v8 pooled[P1 * P1];
+	v8 y1[A1 * A1], y2[A2 * A2][2], pooled[P2 * P2][2];
+	float p1[C1 * P1 * P1]; /* [c][y][x] */
 
-	convolve8(s->x, channels, IN, A1, t->w1, &t->b1, s->y1);
-	pool8(s->y1, A1, pooled, s->from1);
-	from_lanes((float *)pooled, C1, P1 * P1, 8, s->p1);
-	convolve16(s->p1, C1, P1, A2, &t->w2[0][0], t->b2, &s->y2[0][0]);
-	pool16(&s->y2[0][0], A2, pooled, &s->from2[0][0]);
-	from_lanes((float *)pooled, C2, P2 * P2, 16, s->h0);
+	convolve8(s->x, channels, IN, A1, t->w1, &t->b1, y1);
+	pool8(y1, A1, s->p1, s->from1);
+	from_lanes((const float *)s->p1, C1, P1 * P1, 8, p1);
+	convolve16(p1, C1, P1, A2, &t->w2[0][0], t->b2, &y2[0][0]);
+	pool16(&y2[0][0], A2, &pooled[0][0], &s->from2[0][0]);
+	from_lanes((const float *)pooled, C2, P2 * P2, 16, s->h0);
 	layer(w + l.f1, w + l.c1, s->h0, H0, H1, s->h1, 1);
 	layer(w + l.f2, w + l.c2, s->h1, H1, H2, s->h2, 1);
 	layer(w + l.f3, w + l.c3, s->h2, H2, classes, s->out, 0);
@@ -248,34 +227,43 @@ static void layer_back(const float *w, const float *d_out, const float *in, int 
 			d_in[k] = 0;
 }
 
-static void backward(struct sample *s, const struct weights *t, const float *w, struct layout l,
-		     int classes, struct weights *g, int channels)
+/*
+ * Pooling and ReLU let a gradient through at one pixel of eight or so: the convolutions' way back
+ * goes through those, one by one.
+ */
+static void backward(const struct sample *s, const struct weights *t, int channels,
+		     struct gradients *g)
 {
-	enum { WIDE = A2 + 2 * (K - 1) };
-	static __thread float wide[C2 * WIDE * WIDE];
-	v8 none = { 0 }, dp1[P1 * P1], dp2[P2 * P2][2];
-	float *dy2 = (float *)s->dy2;
+	const int32_t *from1 = (const int32_t *)s->from1, *from2 = (const int32_t *)s->from2;
+	v8 dp1[P1 * P1] = { 0 };
 
-	layer_back(w + l.f3, s->dout, s->h2, H2, classes, s->d2);
-	layer_back(w + l.f2, s->d2, s->h1, H1, H2, s->d1);
-	layer_back(w + l.f1, s->d1, s->h0, H0, H1, s->d0);
-	to_lanes(s->d0, C2, P2 * P2, 16, (float *)dp2);
-	unpool16(&dp2[0][0], &s->from2[0][0], A2, &s->dy2[0][0]);
-	weight_gradient16(s->p1, C1, P1, A2, &s->dy2[0][0], &g->w2[0][0]);
-	for (int p = 0; p < A2 * A2; p++) {
-		g->b2[0] += s->dy2[p][0];
-		g->b2[1] += s->dy2[p][1];
-	}
 	for (int o = 0; o < C2; o++)
-		for (int y = 0; y < A2; y++)
-			for (int x = 0; x < A2; x++)
-				wide[(o * WIDE + y + K - 1) * WIDE + x + K - 1] =
-					dy2[(y * A2 + x) * 16 + o];
-	convolve8(wide, C2, WIDE, P1, t->w2_back, &none, dp1);
-	unpool8(dp1, s->from1, A1, s->dy1);
-	weight_gradient8(s->x, channels, IN, A1, s->dy1, g->w1);
-	for (int p = 0; p < A1 * A1; p++)
-		g->b1 += s->dy1[p];
+		for (int p = 0; p < P2 * P2; p++) {
+			const int from = from2[p * C2 + o];
+			const float d = s->d0[o * P2 * P2 + p];
+			if (from == NOWHERE || d == 0)
+				continue;
+			const int at = (2 * (p / P2) + from / 2) * P1 + 2 * (p % P2) + from % 2;
+			g->b2[o] += d;
+			for (int i = 0; i < K; i++)
+				for (int j = 0; j < K; j++) {
+					g->w2[o][i * K + j] += d * s->p1[at + i * P1 + j];
+					dp1[at + i * P1 + j] += d * t->w2_back[o][i * K + j];
+				}
+		}
+	for (int p = 0; p < P1 * P1; p++)
+		for (int o = 0; o < C1; o++) {
+			const int from = from1[p * 8 + o];
+			const float d = ((const float *)dp1)[p * 8 + o];
+			if (from == NOWHERE || d == 0)
+				continue;
+			const int y = 2 * (p / P1) + from / 2, x = 2 * (p % P1) + from % 2;
+			g->b1[o] += d;
+			for (int c = 0; c < channels; c++)
+				for (int i = 0; i < K; i++)
+					g->w1[o][c * K + i] +=
+						d * *(const v8 *)(s->x + (c * IN + y + i) * IN + x);
+		}
 }
 
 /* Gradients of a fully connected layer over all samples of the batch. */
@@ -310,7 +298,7 @@ double lenet5_train(float *params, int channels, int size, int classes, const fl
 		batch = count;
 	struct sample *samples = aligned_alloc(64, (sizeof(struct sample) * batch + 63) / 64 * 64);
 	struct weights *t = aligned_alloc(64, (sizeof(*t) + 63) / 64 * 64);
-	struct weights *g = aligned_alloc(64, (sizeof(*g) + 63) / 64 * 64);
+	struct gradients *g = aligned_alloc(64, (sizeof(*g) + 63) / 64 * 64);
 	float *gradient = calloc(l.all, sizeof(float)), *velocity = calloc(l.all, sizeof(float));
 	double loss = NAN;
 
@@ -336,12 +324,12 @@ double lenet5_train(float *params, int channels, int size, int classes, const fl
 						       sizeof(float) * size);
 				forward(s, t, params, l, channels, classes);
 				loss += entropy(s, classes, labels[index], here);
-				backward(s, t, params, l, classes, g, channels);
+				layer_back(params + l.f3, s->dout, s->h2, H2, classes, s->d2);
+				layer_back(params + l.f2, s->d2, s->h1, H1, H2, s->d1);
+				layer_back(params + l.f1, s->d1, s->h0, H0, H1, s->d0);
+				backward(s, t, channels, g);
 			}
-			from_lanes((float *)g->w1, C1, channels * K * K, 8, gradient + l.w1);
-			from_lanes((float *)&g->b1, C1, 1, 8, gradient + l.b1);
-			from_lanes((float *)g->w2, C2, C1 * K * K, 16, gradient + l.w2);
-			from_lanes((float *)g->b2, C2, 1, 16, gradient + l.b2);
+			collect(g, l, channels, gradient);
 #define GRADIENT(D, IN_, W, B, I, O)                                                               \
 	layer_gradient(samples, here, offsetof(struct sample, D), offsetof(struct sample, IN_), I, \
 		       O, gradient + l.W, gradient + l.B)
