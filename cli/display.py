@@ -14,6 +14,7 @@ _WORDS = {
     "joining": "starting the nodes",
     "probing": "measuring the links",
     "training": "training",
+    "evaluating": "evaluating the last models",
 }
 
 

@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent
 _POLL_SECONDS = 0.1
 _WORKERS_NICE = 5
 _GRACE_SECONDS = 3.0  # for an inside that has said its last word to end by itself
-_EVALUATION_SECONDS = 600.0
+_EVALUATION_SECONDS = 600.0  # for one model
 
 
 class RunFailed(Exception):
@@ -163,11 +163,18 @@ class Runner:
             )
 
     def _finish_evaluations(self, evaluator: "subprocess.Popen[bytes]", spool: Path) -> None:
+        """Wait for the models still to be evaluated, as long as it gets on with them."""
         (spool / "evaluate" / "stop").touch()
-        try:
-            code = evaluator.wait(_EVALUATION_SECONDS)
-        except subprocess.TimeoutExpired:
-            raise RunFailed("the evaluator did not finish; see logs/evaluator.log") from None
+        self._display.status({"phase": "evaluating"})
+        lines = tail(self._run_dir / "evaluations.jsonl")
+        deadline = time.monotonic() + _EVALUATION_SECONDS
+        while (code := evaluator.poll()) is None:
+            if any(True for _ in lines()):
+                deadline = time.monotonic() + _EVALUATION_SECONDS
+            if time.monotonic() > deadline:
+                raise RunFailed("the evaluator did not get on; see logs/evaluator.log")
+            self._display.tick()
+            time.sleep(_POLL_SECONDS)
         if code != 0:
             raise RunFailed(f"the evaluator ended with code {code}; see logs/evaluator.log")
 

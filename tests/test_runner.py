@@ -1,5 +1,6 @@
 """One run from outside the network: what is followed, and that nothing is left at the end."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -116,7 +117,7 @@ say('{"phase": "done"}')
 
     runner.run()
 
-    assert watcher.phases == ["network", "lost"]
+    assert watcher.phases == ["network", "lost", "evaluating"]
     assert runner.lost == ["client1"]
     assert nothing_is_left(shared, inside)
 
@@ -172,6 +173,29 @@ def test_an_evaluator_that_fails_ends_the_run(
         runner.run()
 
     assert nothing_is_left(shared, inside)
+
+
+def _slow_evaluator(self: Runner, _spool: Path, lines: int) -> "subprocess.Popen[bytes]":
+    """Needs a moment for each of its models."""
+    program = 'for n in $(seq $1); do sleep 0.2; echo {} >> "$0"; done; sleep 0.2'
+    file = str(self._run_dir / "evaluations.jsonl")
+    return subprocess.Popen(["sh", "-c", program, file, str(lines)])
+
+
+@pytest.mark.parametrize(("allowed", "failure"), [(0.6, None), (0.05, "did not get on")])
+def test_an_evaluator_may_take_its_time_as_long_as_it_gets_on(
+    shared: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    allowed: float,
+    failure: str | None,
+) -> None:
+    monkeypatch.setattr(Runner, "_start_evaluator", lambda s, spool: _slow_evaluator(s, spool, 5))
+    monkeypatch.setattr(runner_module, "_EVALUATION_SECONDS", allowed)
+    runner, _, _ = runner_of(tmp_path, 'say(\'{"phase": "done"}\')')
+
+    with pytest.raises(RunFailed, match=failure) if failure else contextlib.nullcontext():
+        runner.run()
 
 
 def test_an_interruption_leaves_nothing_behind(shared: Path, tmp_path: Path) -> None:
