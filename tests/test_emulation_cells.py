@@ -50,9 +50,15 @@ def each_round(outcome: emulated.Outcome, phase: str, node: str) -> Counter[str]
 ALONE, BETWEEN = "client1", "client4"  # in cell 1; in cells 1 and 2
 
 
-def test_an_overlap_client_trains_a_model_for_each_cell_one_after_another(tmp_path: Path) -> None:
-    outcome = run(tmp_path, 'name = "multicell"')
+@pytest.fixture(scope="module")
+def multicell(tmp_path_factory: pytest.TempPathFactory) -> emulated.Outcome:
+    return run(tmp_path_factory.mktemp("multicell"), 'name = "multicell"')
 
+
+def test_an_overlap_client_trains_a_model_for_each_cell_one_after_another(
+    multicell: emulated.Outcome,
+) -> None:
+    outcome = multicell
     for phase in ("download", "compute", "upload"):
         assert each_round(outcome, phase, ALONE) == {"edge1": 1}
         assert each_round(outcome, phase, BETWEEN) == {"edge1": 1, "edge2": 1}
@@ -69,13 +75,12 @@ def test_an_overlap_client_trains_a_model_for_each_cell_one_after_another(tmp_pa
     }
 
 
-def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
-    runs = [run(tmp_path / name, 'name = "multicell"') for name in ("one", "two")]
+def test_the_same_seed_gives_the_same_bytes(tmp_path: Path, multicell: emulated.Outcome) -> None:
+    again = run(tmp_path, 'name = "multicell"')
 
     for name in ("events.jsonl", "rounds.csv", "cells.csv", "final-edge2.model"):
-        assert runs[0].directory.joinpath(name).read_bytes() == (
-            runs[1].directory.joinpath(name).read_bytes()
-        )
+        first, second = (folder / name for folder in (multicell.directory, again.directory))
+        assert first.read_bytes() == second.read_bytes()
 
 
 def test_in_fedmes_it_trains_once_and_sends_to_both(tmp_path: Path) -> None:

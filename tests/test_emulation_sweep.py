@@ -1,5 +1,6 @@
 """A sweep of real runs: two at once, none repeated, and nothing left behind."""
 
+import fcntl
 import json
 import signal
 import subprocess
@@ -78,12 +79,22 @@ def test_however_a_sweep_is_ended_its_guests_end_and_the_same_command_goes_on(
         assert "0 of 2 runs are finished, and the same command goes on" in output
     wait_for(lambda: emulated.traces() == before)
     wait_for(lambda: (tmp_path / "out" / SEED_1 / "summary.json").exists())
+    wait_for(lambda: is_free(tmp_path / "out" / ".lock"))  # its run may still be drawing
 
     again = start(tmp_path, "--jobs", "1", "--seeds", "1")
     output, _ = again.communicate(timeout=240)
     assert again.returncode == 0, output
     summary = json.loads((tmp_path / "out" / SEED_1 / "summary.json").read_text())
     assert (summary["rounds"], summary["failure"]) == (2, None)
+
+
+def is_free(lock: Path) -> bool:
+    with lock.open() as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+    return True
 
 
 def wait_for(condition: Callable[[], bool], seconds: float = 120) -> None:
