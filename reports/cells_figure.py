@@ -1,27 +1,20 @@
 """cells.png: accuracy at every rho against elapsed time, and in the end against rho."""
 
-import io
 from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
-from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
+from reports.canvas import COLOURS, MARKERS, new_figure, plain_frame, save
 from reports.cells import CellScores
 from reports.figure import time_unit
-from reports.replace import replace_bytes
 from reports.rounds import RoundRow
 from reports.summary import Summary
 
 _Curve = tuple[tuple[float, float], ...]  # elapsed seconds, accuracy
 
-# Okabe and Ito's palette without its yellow, which is too pale for a line on white.
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#56B4E9", "#E69F00")
-_MARKERS = "os^DvPX"
 _MARKS = 12  # along each curve
 _MOST_TICKS = 8
 _LEAST_HEIGHT = 0.1  # of the right panel, so that noise does not look like a trend
@@ -31,9 +24,7 @@ def draw_cells(
     path: Path, summary: Summary, rows: list[RoundRow], cells: CellScores, links: str
 ) -> None:
     """Two panels; a run without evaluations says so instead."""
-    layout = ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.1)
-    figure = Figure(figsize=(11, 5), dpi=150, layout=layout)
-    FigureCanvasAgg(figure)
+    figure = new_figure(11, 5)
     over_time, over_rho = figure.subplots(1, 2)
     models = "global model" if cells.has_cloud else "edges' models (mean)"
     _draw_times(over_time, rows, cells)
@@ -42,9 +33,7 @@ def draw_cells(
     _draw_ends(over_rho, ends)
     title = f"{summary.name}: {summary.protocol}, {summary.clock} clock"
     figure.suptitle("\n".join([title, *wrap(links, 110)]), fontsize=12, parse_math=False)
-    image = io.BytesIO()
-    figure.savefig(image, format="png", facecolor="white")
-    replace_bytes(path, image.getvalue())
+    save(figure, path)
 
 
 def _draw_times(axes: Axes, rows: list[RoundRow], cells: CellScores) -> None:
@@ -93,8 +82,7 @@ def _dress(axes: Axes, label: str) -> None:
     axes.xaxis.set_major_locator(MaxNLocator(nbins=8, steps=[1, 2, 5, 10]))
     axes.yaxis.set_major_locator(MaxNLocator(nbins=10, steps=[1, 2, 5, 10]))
     axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=" %"))
-    axes.grid(alpha=0.3)
-    axes.spines[["top", "right"]].set_visible(False)
+    plain_frame(axes)
     if axes.lines:
         axes.legend(loc="best", fontsize=9, framealpha=0.9)
     else:
@@ -103,8 +91,8 @@ def _dress(axes: Axes, label: str) -> None:
 
 def _look(place: int) -> dict[str, Any]:
     return {
-        "color": _COLOURS[place % len(_COLOURS)],
-        "marker": _MARKERS[place % len(_MARKERS)],
+        "color": COLOURS[place % len(COLOURS)],
+        "marker": MARKERS[place % len(MARKERS)],
         "markersize": 5,
         "linewidth": 2,
         "clip_on": False,

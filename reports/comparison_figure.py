@@ -1,22 +1,18 @@
 """comparison.png: accuracy against elapsed time (or rounds) of all groups, a panel a section."""
 
-import io
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
-from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
+from reports.canvas import new_figure, plain_frame, save
 from reports.comparison import Comparison, Group, Section
 from reports.comparison_legend import Look, draw_legend, looks_of, wrapped
 from reports.comparison_runs import Point, Run
 from reports.figure import time_unit
-from reports.replace import replace_bytes
 
 _TARGET = "#444444"
 _MARKS = 8  # along each curve
@@ -39,9 +35,7 @@ def draw_comparison(path: Path, comparison: Comparison, over_rounds: bool = Fals
     columns = 1 if count == 1 else 2 if count in (2, 4) else 3
     rows = math.ceil(count / columns)
     width, height = (9.0, 5.2) if count == 1 else (4.6 * columns, 3.5 * rows + 0.4)
-    layout = ConstrainedLayoutEngine(w_pad=0.08, h_pad=0.08, hspace=0.04, wspace=0.03)
-    figure = Figure(figsize=(width, height), dpi=150, layout=layout)
-    FigureCanvasAgg(figure)
+    figure = new_figure(width, height, pad=0.08, hspace=0.04, wspace=0.03)
     figure.set_figheight(height + 0.25 * draw_legend(figure, comparison, looks))
     panels = figure.subplots(rows, columns, squeeze=False).flatten()
     for place, (panel, section) in enumerate(zip(panels, comparison.sections, strict=False)):
@@ -57,9 +51,7 @@ def draw_comparison(path: Path, comparison: Comparison, over_rounds: bool = Fals
     clocks = sorted({r.clock for s in comparison.sections for g in s.groups for r in g.runs})
     title = f"Accuracy against {what} ({' and '.join(clocks)} clock)"
     figure.suptitle(title, fontsize=13, fontweight="bold")
-    image = io.BytesIO()
-    figure.savefig(image, format="png", facecolor="white")
-    replace_bytes(path, image.getvalue())
+    save(figure, path)
 
 
 def mean_curve(runs: Iterable[Run]) -> list[Point]:
@@ -89,8 +81,7 @@ def _draw_section(panel: Axes, section: Section, axis: _Axis, looks: dict[str, L
     panel.xaxis.set_major_locator(
         MaxNLocator(nbins=7, steps=[1, 2, 5, 10], integer=axis.whole_numbers)
     )
-    panel.grid(alpha=0.3)
-    panel.spines[["top", "right"]].set_visible(False)
+    plain_frame(panel)
     for place, group in enumerate(section.groups):
         _draw_group(panel, group, axis, looks[group.label], place)
     points = [p for group in section.groups for run in group.runs for p in run.points]

@@ -7,12 +7,11 @@ from typing import Any
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from reports.canvas import COLOURS
 from reports.comparison import Comparison
 
 Look = dict[str, Any]  # colour, marker and dashes
 
-# Okabe and Ito's palette without its yellow, which is too pale for a line on white.
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#56B4E9", "#E69F00")
 _MARKERS = ("o", "s", "^", "v", "P", "X", "<", ">")
 _DASHES: tuple[Any, ...] = ("-", (0, (6, 2)), (0, (3, 1.5)), (0, (6, 2, 1.5, 2)))
 
@@ -22,7 +21,7 @@ def looks_of(comparison: Comparison) -> dict[str, Look]:
     labels = dict.fromkeys(g.label for section in comparison.sections for g in section.groups)
     return {
         label: {
-            "color": _COLOURS[place % len(_COLOURS)],
+            "color": COLOURS[place % len(COLOURS)],
             "marker": _MARKERS[place % len(_MARKERS)],
             "linestyle": _DASHES[place % len(_DASHES)],
         }

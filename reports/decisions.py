@@ -1,19 +1,15 @@
 """What the method decided, round by round: decisions.png, from the cloud's aggregations."""
 
-import io
 from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
-from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import MaxNLocator
 
+from reports.canvas import COLOURS, MARKERS, new_figure, plain_frame, save
 from reports.events import Event
-from reports.replace import replace_bytes
 
 # decision -> child -> (round, value) in the order of rounds
 Decisions = dict[str, dict[str, list[tuple[int, float]]]]
@@ -25,9 +21,6 @@ _WORDS = {
     "smoothed_angles": "smoothed angle (rad)",
     "weights": "weight in the average",
 }
-# Okabe and Ito's palette, which colour-blind people can tell apart.
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-_MARKERS = "osD^vPX"
 _MOST_NAMES = 10  # with more children than that the lines have no names
 
 
@@ -52,9 +45,7 @@ def draw_decisions(path: Path, title: str, found: Decisions) -> None:
     """One panel for each kind of decision; nothing when the method decided nothing."""
     if not found:
         return
-    layout = ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.1)
-    figure = Figure(figsize=(5.5 * len(found), 4.2), dpi=150, layout=layout)
-    FigureCanvasAgg(figure)
+    figure = new_figure(5.5 * len(found), 4.2)
     panels = figure.subplots(1, len(found), squeeze=False)[0]
     for axes, (name, children) in zip(panels, found.items(), strict=True):
         _draw(axes, _WORDS.get(name, name), children)
@@ -63,9 +54,7 @@ def draw_decisions(path: Path, title: str, found: Decisions) -> None:
         handles, labels = panels[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=min(len(names), 7))
     figure.suptitle(title, fontsize=12, parse_math=False)
-    image = io.BytesIO()
-    figure.savefig(image, format="png", facecolor="white")
-    replace_bytes(path, image.getvalue())
+    save(figure, path)
 
 
 def _per_child(values: Any) -> bool:
@@ -79,8 +68,8 @@ def _draw(axes: Axes, label: str, children: dict[str, list[tuple[int, float]]]) 
             rounds,
             values,
             label=child,
-            color=_COLOURS[index % len(_COLOURS)],
-            marker=_MARKERS[index % len(_MARKERS)],
+            color=COLOURS[index % len(COLOURS)],
+            marker=MARKERS[index % len(MARKERS)],
             markersize=4,
             linewidth=1.5,
         )
@@ -88,5 +77,4 @@ def _draw(axes: Axes, label: str, children: dict[str, list[tuple[int, float]]]) 
     axes.set_xlabel("global iteration")
     axes.xaxis.set_major_locator(MaxNLocator(nbins=8, steps=[1, 2, 5, 10], integer=True))
     axes.set_ylim(bottom=0)
-    axes.grid(alpha=0.3)
-    axes.spines[["top", "right"]].set_visible(False)
+    plain_frame(axes)

@@ -1,23 +1,18 @@
 """accuracy.png: accuracy against elapsed time and against rounds."""
 
-import io
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import wrap
 
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
-from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
-from reports.replace import replace_bytes
+from reports.canvas import COLOURS, new_figure, plain_frame, save
 from reports.rounds import RoundRow
 from reports.summary import Summary
 from reports.words import duration
 
-# Okabe and Ito's palette, which colour-blind people can tell apart.
-_BLUE, _ORANGE = "#0072B2", "#D55E00"
+_BLUE, _ORANGE = COLOURS[:2]
 _UNITS = ((3 * 86400.0, 86400.0, "days"), (3 * 3600.0, 3600.0, "h"), (300.0, 60.0, "min"))
 _CROWDED = 40  # from so many rounds on, a dot for each hides the curve
 
@@ -46,18 +41,14 @@ def draw_accuracy(
     path: Path, summary: Summary, rows: list[RoundRow], links: str, whose: str
 ) -> None:
     """Two panels with the same vertical axis; a run without evaluations says so instead."""
-    layout = ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.1)
-    figure = Figure(figsize=(11, 5), dpi=150, layout=layout)
-    FigureCanvasAgg(figure)
+    figure = new_figure(11, 5)
     axes = figure.subplots(1, 2, sharey=True)
     for half, panel in zip(axes, _panels(summary, rows), strict=True):
         _draw(half, panel)
     axes[0].set_ylabel(f"test accuracy of {whose}")
     title = f"{summary.name}: {summary.protocol}, {summary.clock} clock"
     figure.suptitle("\n".join([title, *wrap(links, 110)]), fontsize=12, parse_math=False)
-    image = io.BytesIO()
-    figure.savefig(image, format="png", facecolor="white")
-    replace_bytes(path, image.getvalue())
+    save(figure, path)
 
 
 def time_unit(seconds: float) -> tuple[float, str]:
@@ -91,8 +82,7 @@ def _draw(axes: Axes, panel: _Panel) -> None:
     axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=" %"))
     axes.set_ylim(0, 1)
     axes.set_xlim(0, 1.04 * max(panel.positions, default=0.0) or 1.0)
-    axes.grid(alpha=0.3)
-    axes.spines[["top", "right"]].set_visible(False)
+    plain_frame(axes)
     if panel.target is not None:
         _draw_target(axes, panel, panel.target)
     if panel.positions:

@@ -103,6 +103,19 @@ def _done(words: list[str], folder: Path) -> Outcome:
     return Outcome(done.returncode, done.stdout + done.stderr, folder / "run")
 
 
+def start(words: list[str], folder: Path) -> "subprocess.Popen[str]":
+    """A command under way, all that it says in one pipe."""
+    return subprocess.Popen(
+        words,
+        env=environment(),
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
 def traces() -> set[str]:
     """Whatever a run might leave on this machine: processes, interfaces, namespaces, files."""
     found = set()

@@ -76,11 +76,3 @@ def process_id(directory: Path) -> int | None:
     file = directory / "pid"
     text = file.read_text() if file.exists() else ""
     return int(text) if text.endswith("\n") else None
-
-
-def alive(pid: int) -> bool:
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except FileNotFoundError:
-        return False
-    return state != "Z"

@@ -20,15 +20,7 @@ LONG = ("--set", "protocol.rounds=500")
 
 
 def start(folder: Path, scenario: str, *options: str) -> "subprocess.Popen[str]":
-    return subprocess.Popen(
-        emulated.command(scenario, folder, *options),
-        env=emulated.environment(),
-        cwd=folder,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
+    return emulated.start(emulated.command(scenario, folder, *options), folder)
 
 
 def wait_until(condition: Callable[[], bool], seconds: float = 120) -> None:

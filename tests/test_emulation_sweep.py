@@ -31,15 +31,8 @@ SEED_1, SEED_2 = f"{NAME}-seed1", f"{NAME}-seed2"
 def start(folder: Path, *options: str) -> "subprocess.Popen[str]":
     (folder / "star.toml").write_text(STAR)
     (folder / "table.toml").write_text(TABLE)
-    return subprocess.Popen(
-        [sys.executable, "-m", "cli", "sweep", "table.toml", "--out", "out", *options],
-        env=emulated.environment(),
-        cwd=folder,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
+    words = [sys.executable, "-m", "cli", "sweep", "table.toml", "--out", "out", *options]
+    return emulated.start(words, folder)
 
 
 def test_a_sweep_runs_its_table_compares_it_and_does_not_repeat_it(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from netem import spool
 from netem.spool import RunSpool, sweep
 from scenarios.errors import BadInput
 from tests.lines import PATIENCE
+from tests.processes import alive
 
 ROOT = Path(__file__).resolve().parent.parent
 # A runner that makes a spool, starts a session with a child in it, and says the processes' ids.
@@ -48,14 +49,6 @@ def session() -> Iterator["subprocess.Popen[bytes]"]:
     yield process
     process.kill()
     process.wait()
-
-
-def alive(pid: int) -> bool:
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except FileNotFoundError:
-        return False
-    return state != "Z"
 
 
 def abandon(run: RunSpool) -> None:

@@ -17,7 +17,8 @@ from cli.sweep_runs import metronome_run, run_all
 from scenarios import loader
 from scenarios.errors import BadInput
 from tests.lines import PATIENCE
-from tests.sweep_stand_ins import FAILS, GOES_ON, Programs, Watcher, alive, process_id, some_runs
+from tests.processes import alive
+from tests.sweep_stand_ins import FAILS, GOES_ON, Programs, Watcher, process_id, some_runs
 
 ROOT = Path(__file__).resolve().parent.parent
 # A sweep of one scenario file into a directory, its runs doing what a line of shell says.
