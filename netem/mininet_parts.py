@@ -72,16 +72,32 @@ class ForkedHost(NetlinkNode, Host):
 
     def startShell(self, mnopts: str | None = None) -> None:
         """Fork the host's process and take the netlink socket of its namespace."""
-        ours, theirs = socket.socketpair()
-        self.pid = os.fork()
-        if self.pid == 0:
-            _live(self.name, theirs, self.life)
-        theirs.close()
-        self.control = ours
-        _, descriptors, *_ = socket.recv_fds(ours, 1, 1)
+        self._fork(syscalls.unshare_network)
+        _, descriptors, *_ = socket.recv_fds(self.control, 1, 1)
         if not descriptors:
             raise RuntimeError(f"{self.name}: its process ended before it had a network namespace")
         self.netlink = socket.socket(fileno=descriptors[0])
+
+    def crash(self) -> None:
+        """Kill its process; namespace and links live on, held by our netlink socket."""
+        os.kill(self.pid, signal.SIGKILL)
+        os.waitpid(self.pid, 0)
+        self.pid = 0
+        self.control.close()
+
+    def restart(self) -> None:
+        """A new process in the same namespace."""
+        namespace = syscalls.namespace_of(self.netlink.fileno())
+        self._fork(lambda: syscalls.enter_network(namespace), kept=(namespace,))
+        os.close(namespace)
+        socket.recv_fds(self.control, 1, 1)
+
+    def _fork(self, find_network: Callable[[], None], kept: tuple[int, ...] = ()) -> None:
+        self.control, theirs = socket.socketpair()
+        self.pid = os.fork()
+        if self.pid == 0:
+            _live(self.name, theirs, self.life, find_network, kept)
+        theirs.close()
 
     def config(self, **_parameters: Any) -> dict[str, Any]:
         """Addresses come with the links; nothing is left to configure."""
@@ -97,17 +113,21 @@ class ForkedHost(NetlinkNode, Host):
                 pass
 
 
-def _live(name: str, control: socket.socket, life: Life) -> None:
+def _live(
+    name: str,
+    control: socket.socket,
+    life: Life,
+    find_network: Callable[[], None],
+    kept: tuple[int, ...],
+) -> None:
     """The child's whole life; never returns into Mininet's code."""
     code = 1
     try:
-        kept = control.fileno()
-        os.closerange(3, kept)
-        os.closerange(kept + 1, 65536 if kept < 65535 else kept + 2)
+        _close_all_but(control.fileno(), *kept)
         syscalls.die_with_parent(signal.SIGKILL)
         syscalls.exact_timers()
         syscalls.name_process(name)
-        syscalls.unshare_network()
+        find_network()
         prepare_namespace()
         route = netlink.open_socket()
         socket.send_fds(control, [b"."], [route.fileno()])
@@ -120,6 +140,15 @@ def _live(name: str, control: socket.socket, life: Life) -> None:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)
+
+
+def _close_all_but(*kept: int) -> None:
+    """Every descriptor above the standard ones except these."""
+    first = 3
+    for descriptor in sorted(kept):
+        os.closerange(first, descriptor)
+        first = descriptor + 1
+    os.closerange(first, max(65536, first + 1))
 
 
 # IPv6 would only announce itself: nothing here speaks it. The windows must hold the longest
@@ -234,6 +263,14 @@ class ShapedLink(Link):
             batch = requests.reshape(index, shape, self.burst_seconds)
             netlink.send(through, batch, f"change of {self.intf1}")
         self.up, self.down = up, down
+
+    def set_up(self, up: bool) -> None:
+        """Cut the link, or bring it back; addresses and neighbours stay as they are.
+
+        At the bridge's port: an interface set down on the host's side would lose them.
+        """
+        batch = requests.link_up(self.port_index) if up else requests.link_down(self.port_index)
+        netlink.send(self.bridge.netlink, batch, f"{'up' if up else 'down'}: {self.intf1}")
 
     def introduce(self, server: "ShapedLink") -> None:
         """Permanent neighbour entries between a host and a server on the same bridge: no ARP."""

@@ -6,6 +6,7 @@ Shapes are encoded once each and readdressed: every rtnetlink message has its in
 the same place.
 """
 
+import dataclasses
 import socket
 import struct
 from functools import cache
@@ -82,6 +83,11 @@ def link_up(index: int, master: int | None = None) -> bytes:
     return _link(0, attributes, index=index, flags=_UP, change=_UP)
 
 
+def link_down(index: int) -> bytes:
+    """Set an interface down: what is queued on it is lost, and its other end has no carrier."""
+    return _link(0, [], index=index, flags=0, change=_UP)
+
+
 def address(index: int, dotted: str, prefix: int) -> bytes:
     """Give an interface an address."""
     from pyroute2.netlink.rtnl.ifaddrmsg import ifaddrmsg
@@ -123,8 +129,15 @@ def shape(index: int, wanted: Shape, burst_seconds: float) -> bytes:
 def reshape(index: int, wanted: Shape, burst_seconds: float) -> bytes:
     """Change a shaped interface in place, its packets staying queued."""
     parts = shaping.disciplines(wanted, burst_seconds)
-    changed = [part for part in parts if part.is_class or part.kind == "netem"]
+    changed = [_complete(part) for part in parts if part.is_class or part.kind != "htb"]
     return b"".join(_readdressed(_discipline(part, 0), index) for part in changed)
+
+
+def _complete(part: shaping.Discipline) -> shaping.Discipline:
+    """A netem that is told no rate would keep its old one."""
+    if part.kind != "netem" or "rate" in dict(part.options):
+        return part
+    return dataclasses.replace(part, options=(*part.options, ("rate", 0)))
 
 
 @cache

@@ -1,6 +1,7 @@
 """The few Linux calls that Python 3.11 does not wrap."""
 
 import ctypes
+import fcntl
 import os
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -9,6 +10,7 @@ CLONE_NEWNET = 0x40000000
 _PR_SET_PDEATHSIG = 1
 _PR_SET_NAME = 15
 _PR_SET_TIMERSLACK = 29
+_SIOCGSKNS = 0x894C
 _RB_POWER_OFF = 0x4321FEDC
 
 
@@ -28,6 +30,16 @@ def mount(source: str, target: str, kind: str, options: str = "", flags: int = 0
 def unshare_network() -> None:
     """Move the calling process into a network namespace of its own."""
     _checked(_libc.unshare(CLONE_NEWNET), "unshare the network namespace")
+
+
+def enter_network(namespace: int) -> None:
+    """Move the calling process into the network namespace of that descriptor."""
+    _checked(_libc.setns(namespace, CLONE_NEWNET), "enter a network namespace")
+
+
+def namespace_of(opened_socket: int) -> int:
+    """A descriptor of the network namespace that a socket was opened in."""
+    return fcntl.ioctl(opened_socket, _SIOCGSKNS)
 
 
 def die_with_parent(signal_number: int) -> None:

@@ -4,6 +4,7 @@ Every server has an access network of its own, a switch: what its children send 
 own shaped links and then the switch. A host's `role` and `parent` and a link's `tier` are ordinary
 Mininet parameters; a link without a tier attaches a server to its own switch and is not shaped.
 Where cells overlap a client has a link to each, and `others`: the servers it hears besides its own.
+A client that moves has links to the cells that it `visits` too, after those of its own.
 """
 
 from typing import Any
@@ -46,7 +47,13 @@ class TreeTopo(Topo):
 class CellsTopo(Topo):
     """Edge servers, each with a cell of its own; `homes` says which cells each client hears."""
 
-    def build(self, cells: int, homes: list[tuple[int, ...]], cloud: bool) -> None:
+    def build(
+        self,
+        cells: int,
+        homes: list[tuple[int, ...]],
+        cloud: bool,
+        visits: list[list[int]] | None = None,
+    ) -> None:
         above = self.addHost(CLOUD, role="cloud", parent=None) if cloud else None
         if above:
             self.addSwitch("wan")
@@ -60,7 +67,7 @@ class CellsTopo(Topo):
         for index, heard in enumerate(homes, start=1):
             own, *others = [f"edge{cell + 1}" for cell in heard]
             client = self.addHost(f"client{index}", role="client", parent=own, others=others)
-            for cell in heard:
+            for cell in (*heard, *(visits[index - 1] if visits else ())):
                 self.addLink(client, f"cell{cell + 1}", tier="client-edge")
 
 

@@ -4,6 +4,7 @@ The cloud; and every edge server where there is no cloud. Evaluation is off the 
 """
 
 from functools import partial
+from pathlib import Path
 
 from nodes.inside import Inside
 from nodes.phases import now
@@ -14,21 +15,42 @@ from protocols.wire import Message, read_file, write_file
 
 def run(inside: Inside) -> None:
     """All global iterations, from the word to go."""
-    initial = read_file(inside.run_dir / "initial.model").tensors
-    method = inside.method.Server(inside.settings, initial)
-    server = RoundServer(inside.spec, inside.plan, method, inside.recorder)
+    begun = read_file(_checkpoint(inside) if inside.restarted else inside.run_dir / "initial.model")
+    method = inside.method.Server(inside.settings, begun.tensors)
+    control = inside.control if inside.plan.moves else None
+    server = RoundServer(
+        inside.spec,
+        inside.plan,
+        method,
+        inside.recorder,
+        control=control,
+        deserted=inside.restarted,
+    )
     inside.control.say("bound")
-    server.admit()
-    inside.control.say("ready")
-    inside.control.wait_for("go")
-    inside.control.say("round", round=0, end=now())
-    for number in range(1, inside.plan.rounds + 1):
+    if not inside.restarted:
+        server.admit()
+        inside.control.say("ready")
+        inside.control.wait_for("go")
+        inside.control.say("round", round=0, end=now())
+    may_crash = any(event.get("node") == inside.spec.name for event in inside.plan.timeline)
+    for number in range(begun.round + 1, inside.plan.rounds + 1):
+        if may_crash:
+            _remember(inside, number - 1, method.model)
         server.run(number, number, partial(_hand_over, inside, number - 1, method.model))
         inside.control.say("round", round=number, end=now())
     _hand_over(inside, inside.plan.rounds, method.model)
     server.stop()
     final = Message("final", inside.spec.name, inside.plan.rounds, {}, method.model)
     write_file(inside.run_dir / _file_name("final", inside), final)
+
+
+def _checkpoint(inside: Inside) -> Path:
+    return inside.spool / f"checkpoint-{inside.spec.name}.model"
+
+
+def _remember(inside: Inside, round: int, model: Tensors) -> None:
+    """What a restart begins with: the model of the last round that was finished."""
+    write_file(_checkpoint(inside), Message("checkpoint", inside.spec.name, round, {}, model))
 
 
 def _file_name(what: str, inside: Inside) -> str:

@@ -1,6 +1,7 @@
 """A node's line to the launcher: what it reports, and the word to go. Not part of the network."""
 
 import json
+import select
 import socket
 from typing import Any
 
@@ -31,6 +32,15 @@ class Control:
                 if message["is"] in words:
                     return message
             self._pending = self.read()
+
+    def waiting(self) -> list[dict[str, Any]]:
+        """All reports that have come, without waiting for any."""
+        readable = select.poll()
+        readable.register(self._line, select.POLLIN)
+        found, self._pending = self._pending, []
+        while readable.poll(0):
+            found += self.read()
+        return found
 
     def read(self) -> list[dict[str, Any]]:
         """The complete reports of one read; ConnectionError when the other side is gone."""

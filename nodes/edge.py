@@ -15,7 +15,8 @@ def run(inside: Inside) -> None:
         return
     settings = inside.settings
     method = edge_of(inside.method)(settings, {})
-    server = RoundServer(inside.spec, inside.plan, method, inside.recorder)
+    control = inside.control if inside.plan.moves else None
+    server = RoundServer(inside.spec, inside.plan, method, inside.recorder, control=control)
     inside.control.say("bound")
     parent = Parent(inside.spec, inside.plan, inside.recorder)
     parent.join()

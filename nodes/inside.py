@@ -26,6 +26,7 @@ class Inside:
     spool: Path
     control: Control
     recorder: Recorder
+    restarted: bool = False  # the timeline ended an earlier process of this node
 
     @property
     def method(self) -> Any:
@@ -44,7 +45,7 @@ def live(spec: NodeSpec, plan: Plan, run_dir: Path, spool: Path, control: Contro
     """A node's life: wait for the word to start, play the role, report how it ended."""
     while (order := control.wait_for("start", "listen", "measure")).pop("is") != "start":
         _probe(control, **order)
-    inside = Inside(spec, plan, run_dir, spool, control, Recorder(control))
+    inside = Inside(spec, plan, run_dir, spool, control, Recorder(control), **order)
     try:
         importlib.import_module(f"nodes.{spec.role}").run(inside)
     except Exception as error:

@@ -4,6 +4,7 @@ The same code on both backends. It is the parent of every node: a node that dies
 once, and all nodes die with it.
 """
 
+import contextlib
 import gc
 import os
 import selectors
@@ -26,6 +27,7 @@ from nodes.compute import waits
 from nodes.control import Control
 from nodes.inside import live
 from nodes.records import Records
+from nodes.timeline import Timeline
 from nodes.warming import warm_up
 from protocols import registry
 from scenarios.plan import Plan
@@ -63,12 +65,14 @@ class Launch:
     def __init__(self, plan: Plan, run_dir: Path, spool: Path, records: Records) -> None:
         self.plan, self.run_dir, self.spool, self.records = plan, run_dir, spool, records
         self.network: Any = None
+        self.timeline: Timeline | None = None
         self._selector = selectors.DefaultSelector()
         self._controls: dict[str, Control] = {}
         self._waiting: dict[str, set[str]] = {word: set() for word in ("bound", "ready", "done")}
         self._gone: set[str] = set()
         self._ended: dict[int, list[tuple[float, str]]] = {}  # by round, who has ended it when
         self._round_start = 0.0
+        self._round = 1  # the one under way
 
     def run(self) -> None:
         """Everything, in order."""
@@ -105,6 +109,36 @@ class Launch:
         for node in self.plan.nodes:
             control = self._controls[node.name] = Control(self.network.host(node.name).control)
             self._selector.register(control, selectors.EVENT_READ, node.name)
+        if self.plan.timeline or self.plan.walk:
+            self.timeline = Timeline(self.plan, self.network.links, self)
+
+    def say(self, node: str, word: str, **data: Any) -> None:
+        """To a node that may have ended meanwhile."""
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            self._controls[node].say(word, **data)
+
+    def record(self, node: str, phase: str, start: float, end: float, **details: Any) -> None:
+        """What the timeline did, in seconds from time zero."""
+        times = {"start": start, "end": end}
+        self.records.timed(
+            [{"node": node, "phase": phase, "round": self._round, **times, **details}]
+        )
+
+    def crash(self, node: str) -> None:
+        """The timeline ends a node's process."""
+        if node not in self._gone and node not in self._waiting["done"]:
+            self._selector.unregister(self._controls[node])
+            self.network.host(node).crash()
+            self._gone.add(node)
+
+    def restart(self, node: str) -> None:
+        """The timeline starts a node anew that it has ended."""
+        host = self.network.host(node)
+        host.restart()
+        control = self._controls[node] = Control(host.control)
+        self._selector.register(control, selectors.EVENT_READ, node)
+        self._gone.discard(node)
+        control.say("start", restarted=True)
 
     def _command_line(self) -> None:
         """Mininet's own CLI, until its user leaves it; then the run goes on."""
@@ -167,7 +201,10 @@ class Launch:
         heard = self._waiting[word]
         while not names <= heard | self._gone:
             left = None if deadline is None else deadline - time.monotonic()
-            ready = self._selector.select(left)
+            due = self.timeline.seconds_left() if self.timeline else None
+            ready = self._selector.select(left if due is None else due)
+            if self.timeline:
+                self.timeline.advance()
             if not ready and left is not None and left <= 0:
                 few = ", ".join(sorted(names - heard)[:5])
                 raise NodeFailed(f"not {word} in time: {few}; raise limits.join")
@@ -190,6 +227,17 @@ class Launch:
                 self._failed(name, message["error"])
             else:
                 self._waiting[word].add(name)
+                if self.timeline:
+                    self._tell_of(name, word, self.timeline)
+
+    def _tell_of(self, name: str, word: str, timeline: Timeline) -> None:
+        """Where clients come and go, they must know which servers are there."""
+        if self.plan.moves and self.plan.node(name).children and word in ("bound", "done"):
+            (timeline.returned if word == "bound" else timeline.ended)(name)
+        if self.plan.moves and set(self.plan.tops) <= self._waiting["done"]:
+            for node in self.plan.nodes:
+                if node.role == "client" and node.name not in self._gone:
+                    self.say(node.name, "stop")
 
     def _round_ended(self, name: str, round: int, end: float) -> None:
         """A round is over when every server that nobody is above has ended it."""
@@ -198,6 +246,8 @@ class Launch:
         if round == 0 and len(ends) == 1:
             self._round_start = end
             self.records.start_at(end)
+            if self.timeline:
+                self.timeline.begin(end)
         if len(ends) < len(self.plan.tops):
             return
         last, who = max(ends)
@@ -206,6 +256,7 @@ class Launch:
             self.records.events([{"node": who, "phase": "round", "round": round, **times}])
             self.records.links(round, self.network.counters())
             self._round_start = last
+        self._round = round + 1
         self.records.status(phase="round", round=round, elapsed=self.records.elapsed(last))
 
     def _lost(self, name: str) -> None:

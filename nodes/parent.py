@@ -32,30 +32,47 @@ class Parent:
             spec.name, self.name, address, plan.limits["message"], self._on_refusal, port
         )
         self._expected = Expected(
-            kinds=frozenset({"model", "stop", "refused"}), max_bytes=plan.limits["message"]
+            kinds=frozenset({"model", "stop", "refused", "welcome"}),
+            max_bytes=plan.limits["message"],
         )
 
     def join(self) -> None:
         self.endpoint.join(now() + self._plan.limits["join"])
 
+    def ask_to_join(self, since: int, holds: int) -> None:
+        """Without waiting for the welcome; `holds` is the round it still has an update of."""
+        meta = {"since": since, "holds": holds}
+        self.endpoint.send(Message("join", self._spec.name, 0, meta))
+
     def deadline(self) -> float:
         """A parent may itself wait a whole round for others before it sends again."""
         return now() + self._plan.limits["join"] + 2 * self._plan.limits["round"]
 
-    def next_model(self, deadline: float | None = None) -> Message | None:
-        """The next model, its download on the record; None when training is over."""
+    def next_model(self) -> Message | None:
+        """The next model; None when training is over."""
+        deadline = self.deadline()
         while True:
-            message = self.endpoint.receive(deadline or self.deadline(), self._expected)
-            if message is None:
-                if self._plan.limits["late"] == "wait":
-                    deadline = None
-                    continue
-                raise ParentLost(f"nothing came from {self.name} for longer than a round")
-            if message.kind == "stop":
-                return None
-            if message.kind == "refused":
-                self._on_being_refused(str(message.meta.get("reason")))
-                continue
+            message = self.hear(deadline)
+            if message is not None and message.kind in ("model", "stop"):
+                return message if message.kind == "model" else None
+            if now() >= deadline:
+                deadline = self.patience_is_over()
+
+    def patience_is_over(self) -> float:
+        """At a deadline: a new one where the scenario says to wait, else ParentLost."""
+        if self._plan.limits["late"] != "wait":
+            raise ParentLost(f"nothing came from {self.name} for longer than a round")
+        return self.deadline()
+
+    def hear(self, deadline: float) -> Message | None:
+        """A model (its download on the record), welcome or stop; None if by then nothing came."""
+        message = self.endpoint.receive(deadline, self._expected)
+        if message is None:
+            return None
+        if message.kind == "refused":
+            self._on_being_refused(str(message.meta.get("reason")))
+            return None
+        if message.kind == "model":
             self._recorder.phase(
                 self._spec.name,
                 "download",
@@ -66,15 +83,15 @@ class Parent:
                 peer=self.name,
                 bytes=sum(t.nbytes for t in message.tensors.values()),
             )
-            return message
+        return message
 
     def send_update(self, number: int, package: Package) -> None:
         self.endpoint.send(
             Message("update", self._spec.name, number, dict(package.meta), package.tensors)
         )
 
-    def close(self) -> None:
-        self.endpoint.close()
+    def close(self, abandon: bool = False) -> None:
+        self.endpoint.close(abandon)
 
     def _on_being_refused(self, reason: str) -> None:
         """An update that came too late is only noted: the parent went on without it."""

@@ -53,8 +53,14 @@ class Records:
             self._early += events
             return
         for event in events:
-            event["start"] = round(event["start"] - self._zero, 9)
-            event["end"] = round(event["end"] - self._zero, 9)
+            event["start"] -= self._zero
+            event["end"] -= self._zero
+        self.timed(events)
+
+    def timed(self, events: list[dict[str, Any]]) -> None:
+        """Append events whose times are counted from time zero already."""
+        for event in events:
+            event["start"], event["end"] = round(event["start"], 9), round(event["end"], 9)
         _append(self._events, "".join(json.dumps(event) + "\n" for event in events))
 
     def links(self, round_number: int, counters: dict[str, LinkCounters]) -> None:

@@ -1,35 +1,59 @@
 """One round at a server: send to every child, combine what comes back, within the deadline."""
 
+import contextlib
 from collections.abc import Callable
 from math import ceil
 
 import zmq
 
 from nodes.compute import sleep_until
+from nodes.control import Control
+from nodes.membership import Members
 from nodes.phases import Recorder, now
-from nodes.transport import PORT, ServerEndpoint
+from nodes.transport import PORT, ServerEndpoint, first_to_hear
 from protocols.base import Package, Server
 from protocols.wire import Expected, Message, Refused
 from scenarios.plan import NodeSpec, Plan
+
+_JOIN = frozenset({"join"})
 
 
 class RoundFailed(Exception):
     """A round could not be completed as the scenario demands."""
 
 
+def quorum(share: float, present: int) -> int:
+    """That share of them in whole children, and at least one where there is one."""
+    # Less a trifle: 0.07 of 100 is 7.000000000000001 in floating point.
+    return max(min(present, 1), ceil(share * present - 1e-9))
+
+
 class RoundServer:
-    """The cloud's or an edge's dealings with its children."""
+    """The cloud's or an edge's dealings with its children.
+
+    Where clients come and go it also has the launcher's `control` line: docs/multicell.md has the
+    rules. `deserted`: nobody is there at first, because this server was restarted.
+    """
 
     def __init__(
-        self, spec: NodeSpec, plan: Plan, method: Server, recorder: Recorder, port: int = PORT
+        self,
+        spec: NodeSpec,
+        plan: Plan,
+        method: Server,
+        recorder: Recorder,
+        port: int = PORT,
+        control: Control | None = None,
+        deserted: bool = False,
     ) -> None:
         self._spec, self._plan = spec, plan
         self._method, self._recorder = method, recorder
+        self._control = control
         self.endpoint = ServerEndpoint(spec.name, plan.limits["message"], self._on_refusal, port)
-        self._round = 0
-        share = plan.limits["quorum"] if plan.limits["late"] == "quorum" else 1.0
-        # Less a trifle: 0.07 of 100 is 7.000000000000001 in floating point.
-        self._wanted = max(1, ceil(share * len(spec.children) - 1e-9))
+        self._members = Members(() if deserted else spec.children)
+        self._round = self._number = 0
+        self._present: set[str] = set()  # who was sent the model and has not left since
+        self._missing: set[str] = set()  # whose updates are waited for
+        self._gone: set[str] = set()  # who left while its update was
 
     def admit(self) -> None:
         """Wait for the children to join."""
@@ -41,10 +65,13 @@ class RoundServer:
         `meanwhile` is called once the models are on their way: the place for what must not delay
         anybody.
         """
-        self._round = round
+        self._round, self._number = round, number
+        if self._control is not None:
+            self._gather(self._control)
         start = now()
-        reached = {child for child in self._spec.children if self._send(child, number)}
-        if len(reached) < self._wanted:
+        self._present = set(self._members.names)
+        reached = {child for child in self._members.names if self._send(child, number)}
+        if len(reached) < self._wanted():
             raise RoundFailed(f"round {round}: only {self._count(len(reached))} can be reached")
         meanwhile()
         arrivals = self._collect(reached, number, start + self._plan.limits["round"])
@@ -52,7 +79,7 @@ class RoundServer:
         for child, arrived in arrivals.items():
             self._recorder.phase(child, "wait", arrived, last, round, number=number)
         self._recorder.phase(self._spec.name, "wait", start, last, round, number=number)
-        decisions = self._method.finish()
+        decisions = self._method.finish() if arrivals else self._method.nobody()
         moved = len(arrivals) * sum(t.nbytes for t in self._method.model.values())
         sleep_until(last + moved / self._spec.memory_bytes_per_second)
         self._recorder.phase(
@@ -61,12 +88,18 @@ class RoundServer:
 
     def stop(self) -> None:
         """Tell the children that training is over, and close once that has left."""
-        for child in self._spec.children:
+        for child in self._members.names:
             try:
                 self.endpoint.send(child, Message("stop", self._spec.name, 0))
             except zmq.ZMQError:
                 continue  # it left before us, as a quorum allows
         self.endpoint.close()
+
+    def _wanted(self) -> int:
+        """How many of those present the round needs."""
+        limits = self._plan.limits
+        share = limits["quorum"] if limits["late"] == "quorum" else 1.0
+        return quorum(share, len(self._present))
 
     def _send(self, child: str, number: int) -> bool:
         package = self._method.outgoing(child)
@@ -83,19 +116,20 @@ class RoundServer:
 
     def _collect(self, missing: set[str], number: int, deadline: float) -> dict[str, float]:
         """Updates as they arrive, each combined at once; returns when each one came."""
-        expected = Expected(
-            kinds=frozenset({"update"}),
-            round=number,
-            shapes=self._plan.tensors,
-            max_bytes=self._plan.limits["message"],
-        )
+        expected = self._expected(number)
         arrivals: dict[str, float] = {}
+        self._missing, self._gone = missing, set()
         while missing:
-            message = self.endpoint.receive(deadline, expected)
+            message = self._next(deadline, expected)
             if message is None:
+                if now() < deadline:
+                    continue
                 if self._go_on(missing, len(arrivals)):
                     break
                 deadline = now() + self._plan.limits["round"]
+                continue
+            if message.kind == "join":
+                self._welcome(message)
                 continue
             if message.sender not in missing:
                 continue  # a second update from the same child never counts twice
@@ -117,13 +151,78 @@ class RoundServer:
                 peer=self._spec.name,
                 bytes=sum(t.nbytes for t in message.tensors.values()),
             )
+        self._missing = set()
         return arrivals
+
+    def _expected(self, number: int) -> Expected:
+        return Expected(
+            kinds=frozenset({"update"}),
+            round=number,
+            shapes=self._plan.tensors,
+            max_bytes=self._plan.limits["message"],
+            plain=_JOIN if self._control else frozenset(),
+        )
+
+    def _next(self, deadline: float, expected: Expected) -> Message | None:
+        """The next message; None at the deadline, and when somebody has left."""
+        if self._control is None:
+            return self.endpoint.receive(deadline, expected)
+        first = first_to_hear((self.endpoint,), deadline, self._control)
+        if first is self._control:
+            self._take_in(self._control)
+        return self.endpoint.receive(now(), expected) if first is self.endpoint else None
+
+    def _gather(self, control: Control) -> None:
+        """Who is in this round: all that have joined and not left.
+
+        A cell that is empty waits for somebody, unless somebody waits for it.
+        """
+        expected = self._expected(self._number)  # an update of another round is told it is late
+        start, patient = now(), not self._spec.servers
+        deadline = start + (self._plan.limits["round"] if patient else 0)
+        self._take_in(control)
+        while self.endpoint.has_message() or (not self._members and now() < deadline):
+            message = self._next(deadline, expected)
+            if message is not None and message.kind == "join":
+                self._welcome(message)
+        self._take_in(control)
+        if now() > start:
+            self._note(self._spec.name, "empty", since=start)
+        self._note(self._spec.name, "members", members=self._members.names)
+
+    def _take_in(self, control: Control) -> None:
+        """Who has left, as the launcher tells."""
+        for order in control.waiting():
+            name = order["client"]
+            if not self._members.leave(name, order["since"]):
+                continue
+            self._present.discard(name)
+            if name in self._missing:
+                self._missing.discard(name)
+                self._gone.add(name)
+                self._note(name, "abandoned", peer=self._spec.name)
+
+    def _welcome(self, message: Message) -> None:
+        """A client joins: for the next round, or for this one if it brings back an update of it."""
+        if self._control is not None:
+            self._take_in(self._control)  # it may have left before
+        name, since, holds = message.sender, message.meta.get("since"), message.meta.get("holds")
+        if type(since) is not int or not self._members.enter(name, since):
+            return
+        returns = name in self._gone and holds == self._number
+        if returns:
+            self._gone.discard(name)
+            self._missing.add(name)
+            self._present.add(name)
+        meta = {"wanted": self._number if returns else 0}
+        with contextlib.suppress(zmq.ZMQError):  # gone again
+            self.endpoint.send(name, Message("welcome", self._spec.name, 0, meta))
 
     def _go_on(self, missing: set[str], arrived: int) -> bool:
         """At the deadline: go on with a quorum, wait once more, or give up: the scenario says."""
         late, few = self._plan.limits["late"], ", ".join(sorted(missing)[:5])
         self._recorder.note(self._spec.name, "deadline", self._round, missing=sorted(missing))
-        if late == "quorum" and arrived >= self._wanted:
+        if late == "quorum" and arrived >= self._wanted():
             return True
         if late == "wait":
             return False
@@ -133,7 +232,11 @@ class RoundServer:
         )
 
     def _count(self, number: int) -> str:
-        return f"{number} of {len(self._spec.children)}, {self._wanted} wanted"
+        return f"{number} of {len(self._present)}, {self._wanted()} wanted"
+
+    def _note(self, node: str, what: str, since: float | None = None, **details: object) -> None:
+        start = now() if since is None else since
+        self._recorder.phase(node, what, start, now(), self._round, number=self._number, **details)
 
     def _on_refusal(self, sender: str, refusal: Refused) -> None:
         self._recorder.note(

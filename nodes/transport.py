@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import zmq
 
+from nodes.control import Control
 from nodes.phases import now
 from protocols.wire import Expected, Message, Refused, decode, encode
 
@@ -44,8 +45,9 @@ class Endpoint:
         self._readable = select.poll()
         self._readable.register(self.descriptor, select.POLLIN)
 
-    def close(self) -> None:
-        self._socket.close()
+    def close(self, abandon: bool = False) -> None:
+        """Once what was sent has left; or at once, giving up what has not."""
+        self._socket.close(linger=0 if abandon else None)
         self._context.term()
 
     def _send(self, route: list[bytes], message: Message) -> None:
@@ -84,20 +86,25 @@ class Endpoint:
         self._on_refusal(sender, refusal)
 
 
-def first_to_hear(endpoints: Iterable[Endpoint], deadline: float) -> Endpoint | None:
-    """The first of these that has a message; None when the deadline passes before."""
+def first_to_hear(
+    endpoints: Iterable[Endpoint], deadline: float, control: Control | None = None
+) -> Endpoint | Control | None:
+    """The first of these that has a message, the control line last; None at the deadline."""
     endpoints = list(endpoints)
     readable = select.poll()
-    for endpoint in endpoints:
-        readable.register(endpoint.descriptor, select.POLLIN)
+    for descriptor in (*(e.descriptor for e in endpoints), *([control] if control else ())):
+        readable.register(descriptor, select.POLLIN)
+    ready: list[tuple[int, int]] = []
     while True:
         for endpoint in endpoints:
             if endpoint.has_message():
                 return endpoint
+        if control and any(descriptor == control.fileno() for descriptor, _ in ready):
+            return control
         left = deadline - now()
         if left <= 0:
             return None
-        readable.poll(min(ceil(left * 1000), _LONGEST_POLL_MS))
+        ready = readable.poll(min(ceil(left * 1000), _LONGEST_POLL_MS))
 
 
 class ServerEndpoint(Endpoint):

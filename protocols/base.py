@@ -77,6 +77,11 @@ class Server:
         """Make the new model of what was added; returns what the method decided, for the record."""
         raise NotImplementedError
 
+    def nobody(self) -> dict[str, Any]:
+        """Instead of `finish` when nothing was added: the model stays, and stands for no sample."""
+        self.samples = 0
+        return {}
+
     def upward(self) -> Package:
         """What an edge sends to its parent after its last aggregation."""
         return Package({"samples": self.samples}, self.model)

@@ -40,7 +40,9 @@ class Server(base.Server):
         self._mean.add(package.tensors, sample_count(package))
 
     def finish(self) -> dict[str, Any]:
-        self.model, self.samples = self._mean.mean(), int(self._mean.weight)
+        self.samples = int(self._mean.weight)
+        if self.samples:  # else only edges came that nobody belongs to: the model stays
+            self.model = self._mean.mean()
         self._mean = WeightedMean()
         return {}
 

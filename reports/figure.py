@@ -1,5 +1,6 @@
 """accuracy.png: accuracy against elapsed time and against rounds."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import wrap
@@ -8,6 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from reports.canvas import COLOURS, new_figure, plain_frame, save
+from reports.events import Event
+from reports.marks import draw_marks, marks
 from reports.rounds import RoundRow
 from reports.summary import Summary
 from reports.words import duration
@@ -38,13 +41,23 @@ class _Panel:
 
 
 def draw_accuracy(
-    path: Path, summary: Summary, rows: list[RoundRow], links: str, whose: str
+    path: Path,
+    summary: Summary,
+    rows: list[RoundRow],
+    links: str,
+    whose: str,
+    events: Sequence[Event] = (),
 ) -> None:
-    """Two panels with the same vertical axis; a run without evaluations says so instead."""
+    """Two panels with the same vertical axis; a run without evaluations says so instead.
+
+    What happened to the network meanwhile is marked along the axis of time.
+    """
     figure = new_figure(11, 5)
     axes = figure.subplots(1, 2, sharey=True)
     for half, panel in zip(axes, _panels(summary, rows), strict=True):
         _draw(half, panel)
+    last = _last_evaluated(rows)
+    draw_marks(figure, axes[0], marks(events, last), time_unit(last)[0])
     axes[0].set_ylabel(f"test accuracy of {whose}")
     title = f"{summary.name}: {summary.protocol}, {summary.clock} clock"
     figure.suptitle("\n".join([title, *wrap(links, 110)]), fontsize=12, parse_math=False)
@@ -56,10 +69,14 @@ def time_unit(seconds: float) -> tuple[float, str]:
     return next(((size, unit) for limit, size, unit in _UNITS if seconds >= limit), (1.0, "s"))
 
 
+def _last_evaluated(rows: list[RoundRow]) -> float:
+    """Where the curve ends, in seconds."""
+    return max((row.elapsed_seconds for row in rows if row.accuracy is not None), default=0.0)
+
+
 def _panels(summary: Summary, rows: list[RoundRow]) -> tuple[_Panel, _Panel]:
     evaluated = [row for row in rows if row.accuracy is not None]
-    last = max((row.elapsed_seconds for row in evaluated), default=0.0)
-    scale, unit = time_unit(last)
+    scale, unit = time_unit(_last_evaluated(rows))
     in_time = in_round = "not reached"
     if summary.time_to_target_seconds is not None:
         in_time = f"after {duration(summary.time_to_target_seconds)}"

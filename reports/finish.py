@@ -7,9 +7,12 @@ from reports import words
 from reports.cells import CellScores, write_cells
 from reports.cells_figure import draw_cells
 from reports.decisions import Decisions, decisions, draw_decisions
-from reports.events import read_events, write_events
+from reports.events import Event, read_events, write_events
 from reports.fidelity import read_probes
 from reports.figure import draw_accuracy
+from reports.handovers import Handover, handovers, happened, write_handovers
+from reports.map_figure import draw_map, draw_membership
+from reports.membership import Hearing, write_membership
 from reports.rounds import round_rows, write_rounds
 from reports.summary import RunFacts, Summary, summarise
 from reports.traffic import read_traffic
@@ -19,7 +22,10 @@ __all__ = ["RunFacts", "Summary", "finish"]
 
 
 def finish(run_dir: Path, facts: RunFacts) -> Summary:
-    """Sort events.jsonl; write rounds.csv, summary.json, the figures, and of cells cells.csv."""
+    """Sort events.jsonl; write rounds.csv, summary.json, the figures, and of cells cells.csv.
+
+    What clients that moved did stands in handovers.csv and membership.csv.
+    """
     plan = _plan(run_dir / "plan.json")
     events = read_events(run_dir / "events.jsonl")
     write_events(run_dir / "events.jsonl", events)
@@ -30,17 +36,38 @@ def finish(run_dir: Path, facts: RunFacts) -> Summary:
     traffic = read_traffic(run_dir / "links.csv", events, plan)
     probes = read_probes(run_dir / "probes.json")
     model = _hash(sorted(run_dir.glob("final*.model")))
-    summary = summarise(facts, rows, events, traffic, probes, model, cells)
+    moves = handovers(events)
+    timed = plan is not None and bool(plan.timeline or plan.walk)
+    timeline = happened(events, moves) if timed else None
+    summary = summarise(facts, rows, events, traffic, probes, model, cells, timeline)
     summary.write(run_dir / "summary.json")
     links = words.links(plan) if plan else ""
     whose = cells.whose if cells else "the global model"
-    draw_accuracy(run_dir / "accuracy.png", summary, rows, links, whose)
+    draw_accuracy(run_dir / "accuracy.png", summary, rows, links, whose, events)
     if cells:
         write_cells(run_dir / "cells.csv", cells, {row.round: row.elapsed for row in rows})
         draw_cells(run_dir / "cells.png", summary, rows, cells, links)
+    if plan:
+        _report_moves(run_dir, summary, plan, events, moves)
     for top in plan.tops if plan else ():
         _draw_decisions(run_dir, summary, top, decisions(events, top))
     return summary
+
+
+def _report_moves(
+    run_dir: Path, summary: Summary, plan: Plan, events: list[Event], moves: list[Handover]
+) -> None:
+    """handovers.csv, membership.csv and the figures of clients that moved, as far as there are."""
+    title = f"{summary.name}: {summary.protocol}, {summary.clock} clock"
+    phases = {event.phase for event in events}
+    hearing = Hearing(plan, moves)
+    if "members" in phases:
+        write_membership(run_dir / "membership.csv", events, hearing)
+    if "leg" in phases:
+        draw_map(run_dir / "map.png", title, plan, events, moves)
+    if moves:
+        write_handovers(run_dir / "handovers.csv", moves)
+        draw_membership(run_dir / "membership.png", title, plan, events, hearing)
 
 
 def _draw_decisions(run_dir: Path, summary: Summary, top: str, found: Decisions) -> None:

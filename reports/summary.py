@@ -10,6 +10,7 @@ from typing import Any
 from reports.cells import CellScores
 from reports.events import Event
 from reports.fidelity import judge
+from reports.handovers import Happened
 from reports.overruns import Overruns, overruns
 from reports.replace import replace_text
 from reports.rounds import RoundRow
@@ -71,9 +72,12 @@ class Summary:
     pool_seconds: float | None
     engine: str
     failure: str | None
+    happened: Happened | None = None  # of a run with a timeline: its keys stand beside these
 
     def write(self, path: Path) -> None:
-        replace_text(path, json.dumps(dataclasses.asdict(self), indent=2) + "\n")
+        fields = dataclasses.asdict(self)
+        fields |= fields.pop("happened") or {}
+        replace_text(path, json.dumps(fields, indent=2) + "\n")
 
 
 def summarise(
@@ -84,6 +88,7 @@ def summarise(
     probes: list[dict[str, Any]],
     final_model: str | None,
     cells: CellScores | None = None,
+    happened: Happened | None = None,
 ) -> Summary:
     """Put together what was read back."""
     late = overruns(events)
@@ -127,6 +132,7 @@ def summarise(
         pool_seconds=facts.pool_seconds,
         engine=facts.engine,
         failure=facts.failure,
+        happened=happened,
     )
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from rich.table import Table
 from rich.text import Text
 
+from reports.handovers import Happened
 from reports.summary import Summary
 from reports.words import duration, percent, size
 
@@ -37,6 +38,8 @@ def _rows(summary: Summary) -> Iterator[tuple[str, str, str | None]]:
         yield "Refused messages", words, "yellow"
     if summary.lost:
         yield "Lost nodes", ", ".join(summary.lost), "yellow"
+    if summary.happened is not None:
+        yield from _happened(summary.happened)
     yield "Overruns", _overruns(summary), None
     if summary.fidelity:
         verdict = str(summary.fidelity.get("verdict", _UNKNOWN))
@@ -72,6 +75,24 @@ def _wire(summary: Summary) -> str:
     if summary.wire_overhead is not None:
         words += f", {percent(summary.wire_overhead)} more than the models"
     return f"{words}; {summary.drops} packets dropped"
+
+
+def _happened(found: Happened) -> Iterator[tuple[str, str, str | None]]:
+    """What became of updates is said once, with whatever happened first."""
+    updates = f"; {_count(found.abandoned, 'update')} abandoned, {found.resent} resent"
+    if found.handovers:
+        words, mean = str(found.handovers), found.service_interruption_mean_seconds
+        if mean is not None:
+            words += f", {duration(mean)} without service on average"
+        yield "Handovers", words + updates, None
+        updates = ""
+    if found.outages or found.crashes:
+        words = f"{_count(found.outages, 'outage')}, {_count(found.crashes, 'crash', 'crashes')}"
+        yield "Breakdowns", words + updates, None
+
+
+def _count(number: int, one: str, many: str | None = None) -> str:
+    return f"{number} {one if number == 1 else many or one + 's'}"
 
 
 def _overruns(summary: Summary) -> str:

@@ -2,9 +2,14 @@
 
 from typing import Any
 
+from netem import mobility
 from protocols import registry
+from scenarios import timeline, wiring
 from scenarios.errors import BadInput
+from scenarios.events import Handover
 from scenarios.schema import Scenario
+
+_LONGEST_INTERFACE_NAME = 15  # Linux: IFNAMSIZ less its closing zero
 
 
 def check_fit(scenario: Scenario, settings: Any) -> None:
@@ -27,3 +32,42 @@ def check_fit(scenario: Scenario, settings: Any) -> None:
         raise BadInput('task.partition: main-classes are those of cells; use topology.kind "cells"')
     if task.rho != [1.0] and not on_cells:
         raise BadInput("task.rho: a share of a cell's main classes; leave it out without cells")
+    _check_mobility(scenario)
+    timeline.check(scenario)
+    _check_interfaces(scenario)
+
+
+def _check_mobility(scenario: Scenario) -> None:
+    """Clients that move need cells, and a place to start from."""
+    moving, topology = scenario.mobility, scenario.topology
+    if moving is None:
+        return
+    if topology.kind != "cells":
+        raise BadInput('mobility: clients move between cells; use topology.kind = "cells"')
+    for number, event in enumerate(scenario.timeline, 1):
+        if isinstance(event, Handover):
+            raise BadInput(
+                f"timeline.{number}: with [mobility] handovers come from where clients walk; "
+                "take out this one, or [mobility]"
+            )
+    edges = mobility.centres(topology.cells or 0, moving.spacing)
+    try:
+        mobility.starts(topology.homes, edges, moving.radius, scenario.seed)
+    except ValueError as error:
+        raise BadInput(
+            f"mobility: {error}; change mobility.radius or mobility.spacing, or the topology"
+        ) from None
+
+
+def _check_interfaces(scenario: Scenario) -> None:
+    """Every link of a client needs an interface that Linux has a name for."""
+    if scenario.topology.kind != "cells":
+        return
+    numbers = wiring.topology_numbers(scenario)
+    for index, home in enumerate(numbers["homes"]):
+        links = len(home) + len(numbers["visits"][index] if "visits" in numbers else ())
+        if len(f"client{index + 1}-eth{links - 1}") > _LONGEST_INTERFACE_NAME:
+            raise BadInput(
+                f"topology: client{index + 1} would have {links} links, more than Linux has names "
+                "for; take fewer cells or fewer clients"
+            )

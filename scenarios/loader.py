@@ -11,6 +11,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from learning import datasets, models, partitions
 from netem import profiles
 from protocols import registry
+from scenarios import events
 from scenarios.errors import BadInput
 from scenarios.files import Choices, choices, chosen, library
 from scenarios.fitting import check_fit
@@ -52,6 +53,7 @@ def check(tree: dict[str, Any]) -> Scenario:
         tree[section] = {
             key: _expand(f"{section}.{key}", entry, named) for key, entry in entries.items()
         }
+    tree["timeline"] = _events(tree.get("timeline", []))
     try:
         scenario = Scenario.model_validate(tree)
     except ValidationError as error:
@@ -155,14 +157,36 @@ def _expand(place: str, entry: Any, named: Mapping[str, dict[str, Any]]) -> Any:
     return base | entry
 
 
-def _sentence(error: ValidationError, *inside: str) -> str:
-    """One problem in one sentence: place, what is wrong, remedy."""
+def _events(entries: Any) -> list[Any]:
+    """The timeline, each event checked as what it is, with its link's profile filled in."""
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise BadInput("timeline: must be a list of tables, each under [[timeline]]")
+    found = []
+    for number, entry in enumerate(entries, 1):
+        place, name = f"timeline.{number}", entry.get("event")
+        if not isinstance(name, str) or name not in events.KINDS:
+            given = f'unknown event "{name}"' if "event" in entry else "missing"
+            raise BadInput(f"{place}.event: {given}; {did_you_mean(str(name), events.KINDS)}")
+        if name == "link":
+            entry = _expand(f"{place}.profile", entry, profiles.links())
+        try:
+            events.KINDS[name].model_validate(entry)
+        except ValidationError as error:
+            inside = ("timeline", str(number))
+            raise BadInput(_sentence(error, *inside, section=events.KINDS[name])) from None
+        found.append(entry)
+    return found
+
+
+def _sentence(error: ValidationError, *inside: str, section: type[BaseModel] = Scenario) -> str:
+    """One problem in one sentence: place (list entries count from 1), what is wrong, remedy."""
     # A misspelled key may also be missed under its right name: it is the spelling that helps.
     problem = min(error.errors(), key=lambda found: found["type"] != "extra_forbidden")
-    path = [*inside, *(str(part) for part in problem["loc"] if part not in _NOT_KEYS)]
-    place = ".".join(path) or "scenario"
+    loc = [part + 1 if isinstance(part, int) else part for part in problem["loc"]]
+    path = [str(part) for part in loc if part not in _NOT_KEYS]
+    place = ".".join([*inside, *path]) or "scenario"
     if problem["type"] == "extra_forbidden":
-        return f"{place}: unknown key; {did_you_mean(path[-1], _known_keys(path[:-1]))}"
+        return f"{place}: unknown key; {did_you_mean(path[-1], _known_keys(path[:-1], section))}"
     if problem["type"] == "missing":
         return f"{place}: missing; add this key (docs/scenarios.md describes it)"
     if problem["type"] in ("model_type", "dict_type"):
@@ -176,9 +200,8 @@ def _sentence(error: ValidationError, *inside: str) -> str:
     return f"{place}: {message}{given}; correct it (docs/scenarios.md)"
 
 
-def _known_keys(path: list[str]) -> list[str]:
+def _known_keys(path: list[str], model: type[BaseModel]) -> list[str]:
     """The keys of the section there; a tier's or role's name leads no deeper than its section."""
-    model: type[BaseModel] = Scenario
     for name in path:
         if name in model.model_fields:
             model = next(_models(model.model_fields[name].annotation), model)

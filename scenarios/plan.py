@@ -57,6 +57,7 @@ class NodeSpec:
     memory_bytes_per_second: float
     samples: int
     others: tuple[tuple[str, str], ...] = ()  # more servers that it hears: name, address
+    visits: tuple[tuple[str, str], ...] = ()  # servers that it may come to hear later
 
     @property
     def servers(self) -> tuple[tuple[str, str], ...]:
@@ -87,6 +88,8 @@ class Plan:
     tensors: dict[str, tuple[str, tuple[int, ...]]] = field(default_factory=dict)
     # On cells: {"edges": [...], "main_classes": {edge: [...]}, "rho": [...], "global": bool}
     cells: dict[str, Any] | None = None
+    timeline: tuple[dict[str, Any], ...] = ()  # what happens when, in order; see netem.timeline
+    walk: dict[str, Any] | None = None  # how the clients move, when they do; see netem.mobility
 
     @cached_property
     def _by_name(self) -> dict[str, NodeSpec]:
@@ -95,14 +98,21 @@ class Plan:
     def node(self, name: str) -> NodeSpec:
         return self._by_name[name]
 
+    @property
+    def moves(self) -> bool:
+        """Whether who hears whom, or who is there at all, may change during the run."""
+        changes = ("handover", "crash", "restart")
+        return self.walk is not None or any(e["event"] in changes for e in self.timeline)
+
     @cached_property
     def tops(self) -> tuple[str, ...]:
         """The servers that nobody is above: they hold the global rounds."""
         return tuple(node.name for node in self.nodes if node.parent is None)
 
     def server_across(self, link: LinkSpec) -> NodeSpec | None:
-        """The server that the link's host reaches over it, if it does."""
-        above = (self.node(name) for name, _ in self.node(link.host).servers)
+        """The server that the link's host reaches over it, if it ever does."""
+        host = self.node(link.host)
+        above = (self.node(name) for name, _ in (*host.servers, *host.visits))
         return next((server for server in above if link.switch in server.addresses), None)
 
     @property
@@ -122,6 +132,7 @@ class Plan:
                 | {
                     "children": tuple(node["children"]),
                     "others": tuple((name, at) for name, at in node.get("others", ())),
+                    "visits": tuple((name, at) for name, at in node.get("visits", ())),
                 }
             )
             for node in tree["nodes"]
@@ -135,4 +146,5 @@ class Plan:
         tree["tensors"] = {
             name: (dtype, tuple(shape)) for name, (dtype, shape) in tree["tensors"].items()
         }
+        tree["timeline"] = tuple(tree.get("timeline", ()))
         return cls(**tree)

@@ -1,41 +1,21 @@
 """From a checked scenario to a plan: names, addresses, shapes, and what computing costs."""
 
 import dataclasses
-import math
 import random
 from collections.abc import Mapping
 from typing import Any
 
-from netem import topologies
-from netem.shaping import DEEP, FRAME_BYTES
 from protocols import registry
-from scenarios import loader, quantities
+from scenarios import loader, quantities, timeline, wiring
 from scenarios.cells import main_classes
 from scenarios.errors import BadInput
-from scenarios.plan import LinkSpec, NodeSpec, Plan, Shape
-from scenarios.schema import Device, Link, MixedDevice, Scenario
+from scenarios.plan import LinkSpec, NodeSpec, Plan
+from scenarios.schema import Device, MixedDevice, Scenario
+from scenarios.wiring import SHORTEST_QUEUE, default_queue, shapes, topology_numbers
+
+__all__ = ["SHORTEST_QUEUE", "cells", "default_queue", "draw", "plan", "shapes", "topology_numbers"]
 
 HEADER_BYTES = 1 << 16  # more than any model's header needs
-SHORTEST_QUEUE = 64  # packets: below that slow start overflows even the shortest link
-
-
-def shapes(link: Link) -> tuple[Shape, Shape]:
-    """A link's two directions in numbers: up (towards the upper tier) and down."""
-    delay, jitter = quantities.seconds(link.delay), quantities.seconds(link.jitter)
-
-    def shape(rate_text: str | None) -> Shape:
-        rate = quantities.bits_per_second(rate_text) if rate_text else None
-        queue = link.queue or default_queue(rate, delay)
-        return Shape(rate, delay, jitter, quantities.share(link.loss), queue)
-
-    return shape(link.rate_up or link.rate), shape(link.rate_down or link.rate)
-
-
-def default_queue(rate: float | None, delay: float) -> int:
-    """Packets in one bandwidth-delay product of the link's own round trip, within reason."""
-    if rate is None:
-        return DEEP
-    return max(SHORTEST_QUEUE, math.ceil(rate * 2 * delay / (8 * FRAME_BYTES)))
 
 
 def draw(device: Device, seed: int, node: str) -> MixedDevice:
@@ -43,15 +23,6 @@ def draw(device: Device, seed: int, node: str) -> MixedDevice:
     kinds = device.kinds
     shares = [kind.share for kind in kinds]
     return random.Random(f"{seed}/{node}").choices(kinds, shares)[0]
-
-
-def topology_numbers(scenario: Scenario) -> dict[str, Any]:
-    """The arguments of the scenario's Mininet topology."""
-    topology = scenario.topology
-    if topology.kind == "cells":
-        own = {"cells": topology.cells, "cloud": bool(topology.cloud)}
-        return own | {"homes": [list(home) for home in topology.homes]}
-    return topology.model_dump(exclude={"kind"}, exclude_none=True)
 
 
 def cells(scenario: Scenario, classes: int) -> dict[str, Any] | None:
@@ -83,8 +54,8 @@ def plan(
     classes: int = 0,
 ) -> Plan:
     """Fix every node and link of a run; `samples` are the clients' data set sizes in order."""
-    topo = topologies.build(scenario.topology.kind, topology_numbers(scenario))
-    links = _links(topo, scenario)
+    topo = wiring.topo(scenario)
+    links = wiring.links(topo, scenario)
     addresses = _addresses(links)
     parents = {name: topo.nodeInfo(name)["parent"] for name in topo.hosts(sort=False)}
     hears_all = registry.hears_all_cells(scenario.protocol.name)
@@ -94,6 +65,7 @@ def plan(
         for server in ([parent] if parent is not None else []) + others[name]:
             children[server].append(name)
     _check_everybody_has_work(children, {n: topo.nodeInfo(n)["role"] for n in parents})
+    visited = wiring.visited(scenario)
     nodes = []
     clients = 0
     for name, parent in parents.items():
@@ -116,6 +88,10 @@ def plan(
                 others=tuple(
                     (server, str(_shared_address(addresses, name, server)))
                     for server in others[name]
+                ),
+                visits=tuple(
+                    (f"edge{cell + 1}", str(_shared_address(addresses, name, f"edge{cell + 1}")))
+                    for cell in (visited[clients] if role == "client" else ())
                 ),
             )
         )
@@ -144,6 +120,8 @@ def plan(
         pause="fsync" if scenario.clock == "virtual" else "sleep",
         tensors=dict(tensors),
         cells=cells(scenario, classes),
+        timeline=timeline.planned(scenario, links),
+        walk=timeline.walk(scenario),
     )
     needed = made.model_bytes + HEADER_BYTES
     if made.limits["message"] < needed:
@@ -158,16 +136,6 @@ def _check_everybody_has_work(children: Mapping[str, list[str]], roles: Mapping[
                 f"topology: {name} would serve nobody; give every cell a client of its own "
                 "(topology.alone, or topology.overlaps)"
             )
-
-
-def _links(topo: Any, scenario: Scenario) -> tuple[LinkSpec, ...]:
-    specs = []
-    for host, switch, parameters in topo.links(sort=False, withInfo=True):
-        tier = parameters.get("tier")
-        link = scenario.links[tier] if tier else None
-        up, down = shapes(link) if link else (None, None)
-        specs.append(LinkSpec(host, switch, tier, link.profile if link else None, up, down))
-    return tuple(specs)
 
 
 def _addresses(links: tuple[LinkSpec, ...]) -> dict[str, dict[str, str]]:
@@ -198,6 +166,7 @@ def _limits(scenario: Scenario) -> dict[str, Any]:
     return {
         "join": quantities.seconds(limits.join),
         "round": quantities.seconds(limits.round),
+        "patience": None if limits.patience is None else quantities.seconds(limits.patience),
         "late": limits.late,
         "quorum": limits.quorum,
         "message": quantities.size_in_bytes(limits.message),

@@ -1,50 +1,13 @@
 """What a scenario file may say: sections, keys, types and bounds."""
 
 import re
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    model_validator,
-)
+from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
-from scenarios import quantities
 from scenarios.cells import homes
-
-
-def _checked_by(parse: Any) -> AfterValidator:
-    """Keep the text as written, once it is known to parse."""
-
-    def check(value: Any) -> Any:
-        parse(value)
-        return value
-
-    return AfterValidator(check)
-
-
-def _with_unit(value: Any) -> Any:
-    if isinstance(value, int | float):
-        raise ValueError(f'"{value}" has no unit; write it like "20mbit"')
-    return value
-
-
-def _shapeable_rate(value: str) -> None:
-    if not 1e3 <= quantities.bits_per_second(value) <= 30e9:
-        raise ValueError(f'"{value}" cannot be shaped; give a rate from 1kbit to 30gbit')
-
-
-def _shapeable_delay(value: str | float) -> None:
-    if quantities.seconds(value) > 100:
-        raise ValueError(f'"{value}" cannot be shaped; give a time of at most 100s')
-
-
-def _bound(value: str | float) -> None:
-    if quantities.seconds(value) <= 0:
-        raise ValueError(f'"{value}" leaves no time to wait; give one above zero')
+from scenarios.events import Event, Mobility
+from scenarios.sections import Bound, Count, Link, Section, Size, Tier, Time
 
 
 def _file_name(value: str) -> str:
@@ -53,27 +16,12 @@ def _file_name(value: str) -> str:
     return value
 
 
-# The bounds are those of the kernel's own fields.
-Rate = Annotated[str, BeforeValidator(_with_unit), _checked_by(_shapeable_rate)]
-Delay = Annotated[str | float, _checked_by(_shapeable_delay)]
-Time = Annotated[str | float, _checked_by(quantities.seconds)]
-Bound = Annotated[str | float, _checked_by(_bound)]
-Share = Annotated[str | float, _checked_by(quantities.share)]
-Size = Annotated[str | int, _checked_by(quantities.size_in_bytes)]
-Count = Annotated[int, Field(ge=1)]
-Tier = Literal["client-edge", "edge-cloud", "client-cloud"]
 Role = Literal["client", "edge", "cloud"]
 Clock = Literal["wall", "virtual"]
 BackendChoice = Literal["auto", "native", "guest"]
 
 MOST_INSTITUTIONS = 250  # each has a network 10.N.0.0/16 of its own
 MOST_CLIENTS = 4000  # Linux interface names end at 15 characters: client4000-eth0
-
-
-class Section(BaseModel):
-    """Unknown keys and wrong types are mistakes: nothing is ignored, nothing converted."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
 class Task(Section):
@@ -89,12 +37,14 @@ class Task(Section):
     batch_size: Count = 10
     learning_rate: Annotated[float, Field(gt=0)] = 0.01
     learning_rate_decay: Annotated[float, Field(gt=0, le=1)] = 1.0  # with every round
-    learning_rate_drops: list[Count] = []  # from these rounds on, a tenth
+    learning_rate_drops: list[Count] = Field(default_factory=list)  # from these rounds on, a tenth
     momentum: Annotated[float, Field(ge=0, lt=1)] = 0.0
     weight_decay: Annotated[float, Field(ge=0)] = 0.0
     shuffle: bool = True
     target_accuracy: Annotated[float, Field(gt=0, le=1)] | None = None
-    rho: Annotated[list[Annotated[float, Field(ge=0, le=1)]], Field(min_length=1)] = [1.0]
+    rho: list[Annotated[float, Field(ge=0, le=1)]] = Field(
+        default_factory=lambda: [1.0], min_length=1
+    )
 
 
 class Protocol(Section):
@@ -182,29 +132,6 @@ class Topology(Section):
         return ("client-edge", "edge-cloud") if "cloud" in self.roles else ("client-edge",)
 
 
-class Link(Section):
-    """A link spelled out, on top of a named profile when `profile` is given."""
-
-    profile: str | None = None
-    rate: Rate | None = None
-    rate_up: Rate | None = None
-    rate_down: Rate | None = None
-    delay: Delay = "0ms"
-    jitter: Delay = "0ms"
-    loss: Share = 0.0
-    queue: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
-
-    @model_validator(mode="after")
-    def _rates_agree(self) -> "Link":
-        if self.rate and (self.rate_up or self.rate_down):
-            raise ValueError("give either rate, or rate_up and rate_down")
-        if bool(self.rate_up) != bool(self.rate_down):
-            raise ValueError("rate_up and rate_down belong together (or give rate)")
-        if quantities.seconds(self.jitter) > quantities.seconds(self.delay):
-            raise ValueError("jitter must not exceed delay")
-        return self
-
-
 class Computing(Section):
     """What computing costs: FLOP/s, seconds per training step, bytes per second of aggregation."""
 
@@ -259,6 +186,7 @@ class Limits(Section):
 
     join: Bound = "60s"
     round: Bound = "30min"
+    patience: Bound | None = None  # where cells overlap: for another cell's model; like round
     late: Literal["abort", "wait", "quorum"] = "abort"
     quorum: Annotated[float, Field(gt=0, le=1)] = 1.0
     message: Size = "512mb"
@@ -286,5 +214,7 @@ class Scenario(Section):
     topology: Topology
     links: dict[Tier, Link]
     devices: dict[Role, Device]
+    timeline: list[Event] = Field(default_factory=list)
+    mobility: Mobility | None = None
     limits: Limits = Limits()
     compute: Compute = Compute()

@@ -107,12 +107,22 @@ def test_the_order_of_arrival_does_not_matter() -> None:
     np.testing.assert_allclose(forth.model["w"], back.model["w"], rtol=1e-6, atol=1e-6)
 
 
-def test_without_any_samples_there_is_no_average() -> None:
+def test_updates_that_stand_for_no_samples_leave_the_model_as_it_was() -> None:
     target = server()
-    target.add("client1", update(0, 1, 2))
+    before = target.model["w"].copy()
 
-    with pytest.raises(ValueError, match="no update had any samples"):
-        target.finish()
+    after_round(target, update(0, 1, 2))
+
+    np.testing.assert_array_equal(target.model["w"], before)
+    assert target.upward().meta["samples"] == 0
+
+
+def test_an_edge_that_nobody_belongs_to_counts_nothing() -> None:
+    target = after_round(server(), update(3, 1, 2))
+
+    target.nobody()
+
+    assert target.upward().meta["samples"] == 0
 
 
 @pytest.mark.parametrize("samples", [None, -1, 2.5, "10", True])

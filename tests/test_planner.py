@@ -184,6 +184,7 @@ def test_limits_are_in_seconds_and_bytes() -> None:
         "late": "quorum",
         "quorum": 0.5,
         "message": 1_000_000,
+        "patience": None,
     }
 
 

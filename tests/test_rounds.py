@@ -15,7 +15,7 @@ import zmq
 from nodes.control import Control
 from nodes.parent import Parent, ParentLost, UpdateRefused
 from nodes.phases import Recorder
-from nodes.rounds import RoundFailed, RoundServer
+from nodes.rounds import RoundFailed, RoundServer, quorum
 from nodes.transport import NotJoined
 from protocols import fedavg
 from protocols.base import Package
@@ -357,10 +357,7 @@ def test_without_a_quorum_a_child_that_left_fails_the_round(build: Build) -> Non
     ("share", "children", "wanted"), [(0.07, 100, 7), (0.5, 3, 2), (0.01, 3, 1)]
 )
 def test_a_quorum_is_counted_in_whole_children(share: float, children: int, wanted: int) -> None:
-    star = Star(children, late="quorum", quorum=share)
-
-    assert star.server._wanted == wanted
-    star.close()
+    assert quorum(share, children) == wanted
 
 
 def test_wait_goes_on_waiting_and_records_each_deadline(build: Build) -> None:

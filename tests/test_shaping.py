@@ -141,10 +141,22 @@ def test_a_change_in_place_touches_the_class_and_netem() -> None:
     assert not any(flags & CREATE for _, flags, _, _ in batch)
 
 
-def test_a_change_in_place_touches_no_plain_queue() -> None:
+def test_a_change_in_place_touches_a_plain_queue_too() -> None:
     batch = list(sent(requests.reshape(7, shape(rate=2e6), BURST_SECONDS)))
 
-    assert [(kind, name) for kind, _, _, name in batch] == [(NEW_CLASS, "htb")]
+    assert [(kind, name) for kind, _, _, name in batch] == [
+        (NEW_CLASS, "htb"),
+        (NEW_DISCIPLINE, "pfifo"),
+    ]
+
+
+def test_a_netem_that_loses_its_jitter_loses_the_rate_that_came_with_it() -> None:
+    still, shaken = (
+        requests.reshape(7, shape(rate=2e6, delay=0.02, jitter=jitter), BURST_SECONDS)
+        for jitter in (0.0, 0.01)
+    )
+
+    assert len(still) == len(shaken)  # both say a rate: none, or that of the link
 
 
 @pytest.mark.parametrize("rate", [1e3, 30e9])

@@ -84,8 +84,13 @@ def _check_expected(header: Header, expected: Expected, total: int) -> None:
     sender = header.sender
     if total > expected.max_bytes:
         raise Refused("oversize", f"{total} bytes, at most {expected.max_bytes}", sender)
-    if expected.kinds is not None and header.kind not in expected.kinds:
+    known = expected.kinds is None or header.kind in expected.kinds | expected.plain
+    if not known:
         raise Refused("kind", f"{header.kind!r} is not expected here", sender)
+    if header.kind in expected.plain:
+        if header.tensors:
+            raise Refused("extra-tensor", f"a {header.kind!r} carries none", sender)
+        return
     if expected.round is not None and header.round != expected.round:
         raise Refused("round", f"round {header.round}, expected {expected.round}", sender)
     if expected.shapes is None:

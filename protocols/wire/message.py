@@ -44,6 +44,7 @@ class Expected:
     round: int | None = None
     shapes: Mapping[str, tuple[str, tuple[int, ...]]] | None = None  # name -> (dtype, shape)
     max_bytes: int = MAX_BYTES  # all frames together
+    plain: frozenset[str] = frozenset()  # kinds that come at any time, and carry no tensors
 
 
 class Refused(Exception):

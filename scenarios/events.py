@@ -1,0 +1,104 @@
+"""What may happen during a run: the events of [[timeline]], and how clients move."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from scenarios import quantities
+from scenarios.sections import Count, Link, Section, Tier, Time
+
+Metres = Annotated[float, Field(ge=1, le=1e6)]
+
+
+class CellChange(Section):
+    """How a client gets from the cells it hears to others."""
+
+    mode: Literal["break-before-make", "make-before-break"] = "break-before-make"
+    interruption: Time = "50ms"  # break-before-make: from losing the last link to having the new
+    hold: Time = "0s"  # make-before-break: how long the old link is kept beside the new
+
+    @model_validator(mode="after")
+    def _holds_what_it_has(self) -> "CellChange":
+        if self.mode == "break-before-make" and quantities.seconds(self.hold):
+            raise ValueError('nothing is held after a break; use mode = "make-before-break"')
+        return self
+
+
+class Mobility(CellChange):
+    """Clients that walk between random way points, and hear the cells around them."""
+
+    model: Literal["walk"] = "walk"
+    speed: Annotated[float, Field(ge=0.001, le=1000)] = 1.4  # metres per second
+    dwell: Time = "0s"  # at every way point
+    spacing: Metres = 200.0  # between neighbouring edge servers
+    radius: Metres = 115.0  # how far a cell reaches
+
+
+class Handover(CellChange):
+    """A client leaves its cells for these (from 1), its own first."""
+
+    event: Literal["handover"]
+    at: Time
+    client: str
+    to: Annotated[list[Count], Field(min_length=1)]
+
+
+class LinkChange(Link):
+    """A link, or all links of a tier, become as this table says."""
+
+    event: Literal["link"]
+    at: Time
+    link: str | None = None
+    tier: Tier | None = None
+
+    @model_validator(mode="after")
+    def _names_links_and_says_how(self) -> "LinkChange":
+        if (self.link is None) == (self.tier is None):
+            raise ValueError('give either link (like "client1-cell1") or tier')
+        if not self.model_fields_set & Link.model_fields.keys():
+            raise ValueError("nothing is said about the link; give a profile, or rate and delay")
+        return self
+
+
+class Outage(Section):
+    """A link, or all clients' links of a cell, carry nothing for a while."""
+
+    event: Literal["outage"]
+    at: Time
+    until: Time
+    link: str | None = None
+    cell: Count | None = None
+
+    @model_validator(mode="after")
+    def _names_links_and_ends(self) -> "Outage":
+        if (self.link is None) == (self.cell is None):
+            raise ValueError('give either link (like "client1-cell1") or cell')
+        if quantities.seconds(self.until) <= quantities.seconds(self.at):
+            raise ValueError(f'until "{self.until}" is not after at "{self.at}"; give a later time')
+        return self
+
+
+class Crash(Section):
+    """A node's process ends at once, with all it had in memory."""
+
+    event: Literal["crash"]
+    at: Time
+    node: str
+
+
+class Restart(Section):
+    """A crashed node starts anew."""
+
+    event: Literal["restart"]
+    at: Time
+    node: str
+
+
+Event = Annotated[Handover | LinkChange | Outage | Crash | Restart, Field(discriminator="event")]
+KINDS: dict[str, type[Section]] = {
+    "handover": Handover,
+    "link": LinkChange,
+    "outage": Outage,
+    "crash": Crash,
+    "restart": Restart,
+}

@@ -1,0 +1,85 @@
+"""What the sections of a scenario file are made of: values with units, tables, and a link."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    model_validator,
+)
+
+from scenarios import quantities
+
+
+def _checked_by(parse: Any) -> AfterValidator:
+    """Keep the text as written, once it is known to parse."""
+
+    def check(value: Any) -> Any:
+        parse(value)
+        return value
+
+    return AfterValidator(check)
+
+
+def _with_unit(value: Any) -> Any:
+    if isinstance(value, int | float):
+        raise ValueError(f'"{value}" has no unit; write it like "20mbit"')
+    return value
+
+
+def _shapeable_rate(value: str) -> None:
+    if not 1e3 <= quantities.bits_per_second(value) <= 30e9:
+        raise ValueError(f'"{value}" cannot be shaped; give a rate from 1kbit to 30gbit')
+
+
+def _shapeable_delay(value: str | float) -> None:
+    if quantities.seconds(value) > 100:
+        raise ValueError(f'"{value}" cannot be shaped; give a time of at most 100s')
+
+
+def _bound(value: str | float) -> None:
+    if quantities.seconds(value) <= 0:
+        raise ValueError(f'"{value}" leaves no time to wait; give one above zero')
+
+
+# The bounds are those of the kernel's own fields.
+Rate = Annotated[str, BeforeValidator(_with_unit), _checked_by(_shapeable_rate)]
+Delay = Annotated[str | float, _checked_by(_shapeable_delay)]
+Time = Annotated[str | float, _checked_by(quantities.seconds)]
+Bound = Annotated[str | float, _checked_by(_bound)]
+Share = Annotated[str | float, _checked_by(quantities.share)]
+Size = Annotated[str | int, _checked_by(quantities.size_in_bytes)]
+Count = Annotated[int, Field(ge=1)]
+Tier = Literal["client-edge", "edge-cloud", "client-cloud"]
+
+
+class Section(BaseModel):
+    """Unknown keys and wrong types are mistakes: nothing is ignored, nothing converted."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+
+class Link(Section):
+    """A link spelled out, on top of a named profile when `profile` is given."""
+
+    profile: str | None = None
+    rate: Rate | None = None
+    rate_up: Rate | None = None
+    rate_down: Rate | None = None
+    delay: Delay = "0ms"
+    jitter: Delay = "0ms"
+    loss: Share = 0.0
+    queue: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
+
+    @model_validator(mode="after")
+    def _rates_agree(self) -> "Link":
+        if self.rate and (self.rate_up or self.rate_down):
+            raise ValueError("give either rate, or rate_up and rate_down")
+        if bool(self.rate_up) != bool(self.rate_down):
+            raise ValueError("rate_up and rate_down belong together (or give rate)")
+        if quantities.seconds(self.jitter) > quantities.seconds(self.delay):
+            raise ValueError("jitter must not exceed delay")
+        return self

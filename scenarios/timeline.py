@@ -1,0 +1,164 @@
+"""What happens when: the events of a scenario checked, and as the plain data of a plan."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from netem.shaping import needs_netem
+from protocols import registry
+from scenarios import wiring
+from scenarios.errors import BadInput
+from scenarios.events import CellChange, Crash, Handover, LinkChange, Outage, Restart
+from scenarios.plan import LinkSpec
+from scenarios.quantities import seconds
+from scenarios.schema import Scenario
+from scenarios.suggest import did_you_mean
+
+
+def check(scenario: Scenario) -> None:
+    """BadInput for an event that names what is not there, or that cannot happen then."""
+    events = [(f"timeline.{number}", event) for number, event in enumerate(scenario.timeline, 1)]
+    for place, event in events:
+        if isinstance(event, Handover):
+            _check_handover(scenario, event, place)
+    links = wiring.links(wiring.topo(scenario), scenario) if events else ()
+    for place, event in events:
+        if isinstance(event, LinkChange | Outage):
+            _check_links(scenario, event, links, place)
+        if isinstance(event, LinkChange):
+            _check_structure(scenario, event, links, place)
+    _check_crashes(scenario, [e for e in events if isinstance(e[1], Crash | Restart)])
+
+
+def planned(scenario: Scenario, links: Sequence[LinkSpec]) -> tuple[dict[str, Any], ...]:
+    """Every event in order of time, with names and seconds."""
+    found = (_planned(scenario, event, links) for event in scenario.timeline)
+    return tuple(sorted(found, key=lambda event: event["at"]))
+
+
+def walk(scenario: Scenario) -> dict[str, Any] | None:
+    """How the clients walk, for `netem.mobility`; None when they stay where they are."""
+    mobility = scenario.mobility
+    if mobility is None:
+        return None
+    return {
+        "speed": mobility.speed,
+        "dwell": seconds(mobility.dwell),
+        "spacing": mobility.spacing,
+        "radius": mobility.radius,
+        **_change(mobility),
+        "seed": scenario.seed,
+        "hears_all": registry.hears_all_cells(scenario.protocol.name),
+        "homes": [list(home) for home in scenario.topology.homes],
+    }
+
+
+def _planned(scenario: Scenario, event: Any, links: Sequence[LinkSpec]) -> dict[str, Any]:
+    made = {"at": seconds(event.at), "event": event.event}
+    if isinstance(event, Handover):
+        edges = [f"edge{cell}" for cell in wiring.members(scenario, event.to)]
+        return made | {"client": event.client, "to": edges, **_change(event)}
+    if isinstance(event, LinkChange):
+        up, down = map(asdict, wiring.shapes(event))
+        names = _names(event, links)
+        return made | {"links": names, "up": up, "down": down, "profile": event.profile}
+    if isinstance(event, Outage):
+        what = event.link or f"cell{event.cell}"
+        return made | {"until": seconds(event.until), "links": _names(event, links), "what": what}
+    return made | {"node": event.node}
+
+
+def _change(how: CellChange) -> dict[str, Any]:
+    times = {"interruption": seconds(how.interruption), "hold": seconds(how.hold)}
+    return {"mode": how.mode, **times}
+
+
+def _names(event: LinkChange | Outage, links: Sequence[LinkSpec]) -> list[str]:
+    """The links that the event strikes; those without a tier are only a server's attachment."""
+    shaped = [link for link in links if link.tier is not None]
+    if event.link is not None:
+        return [link.name for link in shaped if link.name == event.link]
+    if isinstance(event, LinkChange):
+        return [link.name for link in shaped if link.tier == event.tier]
+    return [link.name for link in shaped if link.switch == f"cell{event.cell}"]
+
+
+def _check_handover(scenario: Scenario, event: Handover, place: str) -> None:
+    topology = scenario.topology
+    if topology.kind != "cells":
+        raise BadInput(f'{place}.event: a handover needs cells; use topology.kind = "cells"')
+    if event.client not in _clients(scenario):
+        raise BadInput(f'{place}.client: there is no "{event.client}"; {_known_clients(scenario)}')
+    if max(event.to) > (topology.cells or 0) or len(set(event.to)) < len(event.to):
+        raise BadInput(
+            f"{place}.to: {event.to} are not different cells of {topology.cells}; "
+            f"give numbers from 1 to {topology.cells}, each once"
+        )
+
+
+def _check_links(
+    scenario: Scenario, event: LinkChange | Outage, links: Sequence[LinkSpec], place: str
+) -> None:
+    kind = scenario.topology.kind
+    if isinstance(event, Outage) and event.cell is not None:
+        cells = scenario.topology.cells
+        if cells is None:
+            raise BadInput(f"{place}.cell: a {kind} has no cells; name a link instead")
+        if event.cell > cells:
+            raise BadInput(f"{place}.cell: there is no cell {event.cell}; give 1 to {cells}")
+    if isinstance(event, LinkChange) and event.tier is not None:
+        tiers = scenario.topology.tiers
+        if event.tier not in tiers:
+            raise BadInput(f"{place}.tier: a {kind} has no such part; it has {', '.join(tiers)}")
+    if event.link is not None and not _names(event, links):
+        known = [link for link in links if link.tier is not None]
+        own = [link.name for link in known if link.host == event.link.partition("-")[0]]
+        remedy = did_you_mean(event.link, own) if own else f'write it like "{known[0].name}"'
+        raise BadInput(f'{place}.link: there is no link "{event.link}"; {remedy}')
+
+
+def _check_structure(
+    scenario: Scenario, event: LinkChange, links: Sequence[LinkSpec], place: str
+) -> None:
+    """The kernel changes queues in place: it takes none away, and adds none."""
+    struck = _names(event, links)[0]
+    tier = next(link.tier for link in links if link.name == struck)
+    before = next(link for name, link in scenario.links.items() if name == tier)
+    for old, new in zip(wiring.shapes(before), wiring.shapes(event), strict=True):
+        if (old.rate is None) != (new.rate is None):
+            what, some = "a rate", "a rate"
+        elif needs_netem(old) != needs_netem(new):
+            what, some = "a delay, jitter or loss", "a delay"
+        else:
+            continue
+        raise BadInput(
+            f"{place}: a link changes in place, so it has {what} before and after, or never; "
+            f"give both links.{tier} and this event {some}"
+        )
+
+
+def _check_crashes(scenario: Scenario, events: list[tuple[str, Any]]) -> None:
+    known = _clients(scenario)
+    remedy = _known_clients(scenario)
+    if scenario.topology.kind == "cells" and not scenario.topology.cloud:
+        cells = scenario.topology.cells or 0
+        known += [f"edge{number}" for number in range(1, cells + 1)]
+        remedy += f", the edge servers edge1 to edge{cells}"
+    down: dict[str, float] = {}
+    for place, event in sorted(events, key=lambda found: seconds(found[1].at)):
+        if event.node not in known:
+            raise BadInput(f'{place}.node: "{event.node}" cannot crash here; {remedy}')
+        if isinstance(event, Crash):
+            if event.node in down:
+                raise BadInput(f"{place}: {event.node} is down already; restart it before")
+            down[event.node] = seconds(event.at)
+        elif seconds(event.at) <= down.pop(event.node, float("inf")):
+            raise BadInput(f"{place}: {event.node} is not down at that time; let it crash before")
+
+
+def _clients(scenario: Scenario) -> list[str]:
+    return [f"client{number}" for number in range(1, scenario.topology.client_count + 1)]
+
+
+def _known_clients(scenario: Scenario) -> str:
+    return f"the clients are client1 to client{scenario.topology.client_count}"
