@@ -86,6 +86,12 @@ def _add_compare(commands: Any) -> None:
         "--baseline", metavar="NAME", help="speed-up against this variant, or best:PREFIX"
     )
     compare.add_argument(
+        "--over", metavar="KEY[,KEY]", help="also accuracy and time over settings that vary"
+    )
+    compare.add_argument(
+        "--rho", type=float, help="on cells: accuracy at this share of main classes, like 0.6"
+    )
+    compare.add_argument(
         "--out", help="where tables and figures go (default: the sweep, or runs/comparison-TIME)"
     )
     compare.set_defaults(command=_compare)
@@ -130,8 +136,12 @@ def _sweep(options: argparse.Namespace) -> int:
 
 def _compare(options: argparse.Namespace) -> int:
     from cli.compare import compare
+    from reports.comparison_over import keys_of
 
-    return compare(options.runs, options.target, options.baseline, options.out)
+    over = keys_of(options.over) if options.over is not None else []
+    return compare(
+        options.runs, options.target, options.baseline, options.out, over=over, rho=options.rho
+    )
 
 
 def _list(_options: argparse.Namespace) -> int:

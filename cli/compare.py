@@ -1,5 +1,6 @@
 """`metronome compare`: runs side by side, as tables and figures."""
 
+import dataclasses
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,42 +10,72 @@ from rich.console import Console
 from reports.comparison import Comparison, compare_runs
 from reports.comparison_csv import comparison_csv
 from reports.comparison_figure import draw_comparison
+from reports.comparison_over import Over, compare_over
+from reports.comparison_rho import RhoCurves, at_share, curves_by_rho, rho_csv
 from reports.comparison_runs import is_run, read_runs
 from reports.comparison_table import markdown, show
+from reports.grid_figure import draw_over
+from reports.grid_table import over_csv
 from reports.replace import replace_text
+from reports.rho_figure import draw_rho
 from scenarios.errors import BadInput
 
 RUNS = Path("runs")
 
 
 def compare(
-    runs: Sequence[str], target: float | None, baseline: str | None, out: str | None
+    runs: Sequence[str],
+    target: float | None,
+    baseline: str | None,
+    out: str | None,
+    over: Sequence[str] = (),
+    rho: float | None = None,
 ) -> int:
     """Show the comparison and leave it in a directory."""
     found, left_out = read_runs(runs)
+    if rho is not None and found:
+        found = at_share(found, rho)
     comparison = compare_runs(found, left_out, target, baseline)
+    grid = compare_over(found, over, target) if over else None
+    curves = curves_by_rho(comparison)
+    notes = [note for part in (grid, curves) if part is not None for note in part.notes]
+    comparison = dataclasses.replace(comparison, notes=tuple(notes))
     console = Console()
     show(comparison, console)
     directory = _directory(runs, out)
-    written = write(comparison, directory)
+    written = write(comparison, directory, grid, curves)
     console.print(f"written: {', '.join(written)} in {directory}", soft_wrap=True, markup=False)
     return 0
 
 
-def write(comparison: Comparison, directory: Path) -> list[str]:
+def write(
+    comparison: Comparison,
+    directory: Path,
+    grid: Over | None = None,
+    curves: RhoCurves | None = None,
+) -> list[str]:
     """Tables and figures; the names of the files."""
+    names = ["comparison.csv", "comparison.md", "comparison.png", "comparison-rounds.png"]
     try:
         directory.mkdir(parents=True, exist_ok=True)
         replace_text(directory / "comparison.csv", comparison_csv(comparison))
         replace_text(directory / "comparison.md", markdown(comparison))
         draw_comparison(directory / "comparison.png", comparison)
         draw_comparison(directory / "comparison-rounds.png", comparison, over_rounds=True)
+        if grid is not None:
+            names += ["comparison-over.csv", "comparison-over.png"]
+            replace_text(directory / "comparison-over.csv", over_csv(grid))
+            draw_over(directory / "comparison-over.png", grid)
+        if curves is not None:
+            names += ["comparison-rho.csv", "comparison-rho.png"]
+            replace_text(directory / "comparison-rho.csv", rho_csv(curves))
+            draw_rho(directory / "comparison-rho.png", curves)
     except OSError as error:
         raise BadInput(
             f"--out {directory}: cannot be written ({error.strerror}); "
             "name a directory you may write to"
         ) from None
-    return ["comparison.csv", "comparison.md", "comparison.png", "comparison-rounds.png"]
+    return names
 
 
 def _directory(runs: Sequence[str], out: str | None) -> Path:

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
@@ -32,6 +33,7 @@ def sweep(
     table = sweeps.read(name_or_file)
     runs = expand(table, Options(size, _numbers(seeds), changes))
     _check_baseline(table, runs)
+    _check_rho(table, runs)
     directory = Path(out or SWEEPS / table.name).resolve()
     jobs = jobs_at_once(runs, jobs)
     runs = sharing_cores(runs, jobs)
@@ -48,18 +50,22 @@ def sweep(
             _say(f"interrupted; {count}, and the same command goes on from here")
             return 130
         broken = [run.run.id for run in ended if run.failure is not None]
-        return _conclude(table, directory, [run.id for run in runs], broken)
+        return _conclude(table, directory, runs, broken)
 
 
-def _conclude(table: Sweep, directory: Path, ids: Sequence[str], broken: Sequence[str]) -> int:
+def _conclude(
+    table: Sweep, directory: Path, runs: Sequence[SweepRun], broken: Sequence[str]
+) -> int:
     """The comparison of this table's runs, whatever else lies there; the exit code."""
     from cli.compare import compare
 
     code = 0
+    ids = [run.id for run in runs]
+    told = _told(table, [run for run in runs if run.id not in broken])
     there = [str(directory / name) for name in ids if (directory / name).is_dir()]
     if len(broken) < len(ids):
         try:
-            code = compare(there, table.target, table.baseline, out=str(directory))
+            code = compare(there, table.target, table.baseline, out=str(directory), **told)
         except BadInput as error:
             if not broken:
                 raise
@@ -69,6 +75,34 @@ def _conclude(table: Sweep, directory: Path, ids: Sequence[str], broken: Sequenc
         _say(f"{len(broken)} of {len(ids)} runs failed: {names}; the same command repeats them")
         code = 1
     return code
+
+
+def _told(table: Sweep, runs: Sequence[SweepRun]) -> dict[str, Any]:
+    """What else the comparison is to do: over the settings of its grids, and at its rho."""
+    from reports.comparison_labels import identity
+    from reports.comparison_over import MOST_KEYS
+    from reports.comparison_values import varies
+
+    grids = [list(part.grid) for part in table.runs if part.grid]
+    keys = grids[0] if len({frozenset(grid) for grid in grids}) == 1 else []
+    identities = [identity(run.scenario.model_dump(exclude_none=True)) for run in runs]
+    over = [key for key in keys if varies(key, identities)]
+    told: dict[str, Any] = {"over": over} if 0 < len(over) <= MOST_KEYS else {}
+    return told if table.rho is None else told | {"rho": table.rho}
+
+
+def _check_rho(table: Sweep, runs: Sequence[SweepRun]) -> None:
+    """A rho that a run on cells will not be evaluated at is found before the runs, as well."""
+    on_cells = [run for run in runs if run.scenario.topology.kind == "cells"]
+    if table.rho is not None and not on_cells:
+        raise BadInput(f"rho: {table.rho:g}: none of the runs is on cells; leave it out")
+    for run in on_cells:
+        if table.rho is not None and table.rho not in run.scenario.task.rho:
+            known = ", ".join(f"{rho:g}" for rho in run.scenario.task.rho)
+            raise BadInput(
+                f'rho: {table.rho:g}: "{run.id}" is evaluated at {known}; take one of these, '
+                "or set task.rho"
+            )
 
 
 def _check_baseline(table: Sweep, runs: Sequence[SweepRun]) -> None:

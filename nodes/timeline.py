@@ -99,15 +99,12 @@ class Timeline:
 
     def _outage(self, at: float, until: float, links: list[str], what: str) -> None:
         self._radio.cut(links)
-        late = self._now() - at
-        self._at(until, partial(self._outage_over, at, until, links, what, late))
+        self._stage.record(what, "outage", at, until, late=self._now() - at)
+        self._at(until, partial(self._outage_over, until, links, what))
 
-    def _outage_over(
-        self, at: float, until: float, links: list[str], what: str, late: float
-    ) -> None:
+    def _outage_over(self, until: float, links: list[str], what: str) -> None:
         self._radio.restore(links)
-        late = max(late, self._now() - until)
-        self._stage.record(what, "outage", at, until, late=late)
+        self._stage.record(what, "restored", until, self._now())
 
     def _crash(self, at: float, node: str) -> None:
         if node in self._absent:

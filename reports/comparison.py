@@ -47,27 +47,33 @@ class Group:
 
     @cached_property
     def time(self) -> Spread | None:
-        return _spread(point.seconds for _, point in self.arrivals)
+        return spread(point.seconds for _, point in self.arrivals)
 
     @cached_property
     def rounds(self) -> Spread | None:
-        return _spread(point.round for _, point in self.arrivals)
+        return spread(point.round for _, point in self.arrivals)
 
     @cached_property
     def bytes_to_target(self) -> Spread | None:
-        return _spread(run.carried.get(point.round) for run, point in self.arrivals)
+        return spread(run.carried.get(point.round) for run, point in self.arrivals)
 
     @cached_property
     def bytes_on_wire(self) -> Spread | None:
-        return _spread(run.bytes_on_wire for run in self.runs)
+        return spread(run.bytes_on_wire for run in self.runs)
 
     @cached_property
     def final(self) -> Spread | None:
-        return _spread(run.points[-1].accuracy for run in self.runs if run.points)
+        return spread(run.points[-1].accuracy for run in self.runs if run.points)
 
     @cached_property
     def best(self) -> Spread | None:
-        return _spread(max(p.accuracy for p in run.points) for run in self.runs if run.points)
+        return spread(max(p.accuracy for p in run.points) for run in self.runs if run.points)
+
+    @cached_property
+    def elapsed(self) -> Spread | None:
+        """Of the whole run; as far as it was evaluated when its summary does not say."""
+        ends = [run.points[-1].seconds if run.points else None for run in self.runs]
+        return spread(run.elapsed or end for run, end in zip(self.runs, ends, strict=True))
 
     @property
     def verdict(self) -> str:
@@ -115,6 +121,11 @@ class Comparison:
     sections: tuple[Section, ...]
     left_out: tuple[LeftOut, ...]
     warnings: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def groups(self) -> list[Group]:
+        return [group for section in self.sections for group in section.groups]
 
 
 def compare_runs(
@@ -169,8 +180,25 @@ def _groups(
     return tuple(sorted(groups, key=lambda group: _natural(group.label)))
 
 
+def at_rho(groups: Iterable[Group]) -> str:
+    """Of what share of main classes these accuracies are; empty when none is on cells."""
+    shares = sorted({run.rho for group in groups for run in group.runs if run.rho is not None})
+    return f" at ρ = {' or '.join(f'{rho:g}' for rho in shares)}" if shares else ""
+
+
+def spread(values: Iterable[float | None]) -> Spread | None:
+    """Of those that are known."""
+    known = [value for value in values if value is not None]
+    if not known:
+        return None
+    deviation = stdev(known) if len(known) > 1 else None
+    return Spread(fmean(known), deviation, min(known), max(known))
+
+
 def _warnings(sections: Sequence[Section]) -> Iterable[str]:
     groups = [group for section in sections for group in section.groups]
+    if len({run.rho for group in groups for run in group.runs} - {None}) > 1:
+        yield f"accuracies stand side by side{at_rho(groups).replace(' or ', ' and ')}; see --rho"
     clocks = sorted({run.clock for group in groups for run in group.runs})
     if len(clocks) > 1:
         yield f"times of different clocks stand side by side: {' and '.join(clocks)}"
@@ -180,14 +208,6 @@ def _warnings(sections: Sequence[Section]) -> Iterable[str]:
             if seeds < len(group.runs):
                 count = f"{len(group.runs)} runs have {seeds} {'seed' if seeds == 1 else 'seeds'}"
                 yield f"{section.title}, {group.label}: {count}; each run counts"
-
-
-def _spread(values: Iterable[float | None]) -> Spread | None:
-    known = [value for value in values if value is not None]
-    if not known:
-        return None
-    deviation = stdev(known) if len(known) > 1 else None
-    return Spread(fmean(known), deviation, min(known), max(known))
 
 
 def _title(run: Run) -> str:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from reports.comparison import Comparison, Group, Section, Spread
+from reports.comparison import Comparison, Group, Section, Spread, at_rho
 from reports.figure import time_unit
 from reports.words import percent
 
@@ -26,8 +26,9 @@ _PERCENT, _PLAIN = Unit(0.01, "%", 1), Unit(1.0, "B", 1)
 
 def unit_of_time(comparison: Comparison) -> Unit:
     """The same in all sections, so that times can be compared by eye; the smallest decides."""
-    groups = [group for section in comparison.sections for group in section.groups]
-    times = [g.time.mean for g in groups if g.time is not None and g.time.mean > 0] or [0.0]
+    times = [g.time.mean for g in comparison.groups if g.time is not None and g.time.mean > 0] or [
+        0.0
+    ]
     scale, name = time_unit(min(times))
     return Unit(scale, name, 2 if max(times) < 100 * scale else 1)
 
@@ -73,8 +74,11 @@ def heading(section: Section) -> str:
     """The section's name and what had to be reached."""
     targets = sorted({group.target for group in section.groups if group.target is not None})
     if not targets:
-        return f"{section.title}: no target"
-    return f"{section.title}: to {' or '.join(f'{100 * target:g} %' for target in targets)}"
+        return f"{section.title}: no target" + at_rho(section.groups).replace(
+            " at", ", accuracy at"
+        )
+    words = " or ".join(f"{100 * target:g} %" for target in targets)
+    return f"{section.title}: to {words}{at_rho(section.groups)}"
 
 
 def notes(section: Section) -> Iterator[str]:

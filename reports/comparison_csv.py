@@ -2,6 +2,7 @@
 
 import csv
 import io
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from reports.comparison import Comparison, Group, Section, Spread
@@ -11,7 +12,13 @@ _DECIMALS = 6
 
 def comparison_csv(comparison: Comparison) -> str:
     """Seconds, bytes and shares; empty where there is nothing to say."""
-    lines = [_line(section, group) for section in comparison.sections for group in section.groups]
+    return as_csv(
+        [_line(section, group) for section in comparison.sections for group in section.groups]
+    )
+
+
+def as_csv(lines: Sequence[Mapping[str, Any]]) -> str:
+    """A header and a line for each."""
     text = io.StringIO()
     writer = csv.DictWriter(text, list(lines[0]), lineterminator="\n")
     writer.writeheader()
@@ -21,7 +28,6 @@ def comparison_csv(comparison: Comparison) -> str:
 
 def _line(section: Section, group: Group) -> dict[str, Any]:
     first = group.runs[0]
-    time = group.time
     return {
         "section": section.title,
         "label": group.label,
@@ -35,10 +41,7 @@ def _line(section: Section, group: Group) -> dict[str, Any]:
         "target_accuracy": group.target,
         "runs_that_reached_target": len(group.arrivals) if group.target is not None else None,
         "rounds_to_target_mean": _mean(group.rounds),
-        "seconds_to_target_mean": _mean(time),
-        "seconds_to_target_deviation": _rounded(time.deviation) if time else None,
-        "seconds_to_target_least": _rounded(time.least) if time else None,
-        "seconds_to_target_most": _rounded(time.most) if time else None,
+        **spread_columns("seconds_to_target", group.time),
         "baseline": section.baseline.label if section.baseline else None,
         "speed_up": _rounded(section.speed_up(group)),
         "final_accuracy_mean": _mean(group.final),
@@ -48,6 +51,12 @@ def _line(section: Section, group: Group) -> dict[str, Any]:
         "bytes_on_wire_mean": _mean(group.bytes_on_wire),
         "fidelity": group.verdict,
     }
+
+
+def spread_columns(name: str, value: Spread | None) -> dict[str, float | None]:
+    """Its mean, deviation, least and most, under names that start so."""
+    parts = ("mean", "deviation", "least", "most")
+    return {f"{name}_{part}": _rounded(getattr(value, part, None)) for part in parts}
 
 
 def _mean(value: Spread | None) -> float | None:

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from reports.canvas import new_figure, plain_frame, save
-from reports.comparison import Comparison, Group, Section
+from reports.comparison import Comparison, Group, Section, at_rho
 from reports.comparison_legend import Look, draw_legend, looks_of, wrapped
 from reports.comparison_runs import Point, Run
 from reports.figure import time_unit
@@ -32,26 +33,35 @@ def draw_comparison(path: Path, comparison: Comparison, over_rounds: bool = Fals
     axis = _axis(comparison, over_rounds)
     looks = looks_of(comparison)
     count = len(comparison.sections)
-    columns = 1 if count == 1 else 2 if count in (2, 4) else 3
-    rows = math.ceil(count / columns)
-    width, height = (9.0, 5.2) if count == 1 else (4.6 * columns, 3.5 * rows + 0.4)
-    figure = new_figure(width, height, pad=0.08, hspace=0.04, wspace=0.03)
-    figure.set_figheight(height + 0.25 * draw_legend(figure, comparison, looks))
+    figure, rows, columns = figure_for(count)
+    figure.set_figheight(figure.get_figheight() + 0.25 * draw_legend(figure, comparison, looks))
     panels = figure.subplots(rows, columns, squeeze=False).flatten()
     for place, (panel, section) in enumerate(zip(panels, comparison.sections, strict=False)):
         _draw_section(panel, section, axis, looks)
         panel.set_title(wrapped(section.title, 44 if count > 1 else 90), fontsize=11)
         if place % columns == 0:
-            panel.set_ylabel("test accuracy")
+            panel.set_ylabel(f"test accuracy{at_rho(comparison.groups)}")
         if place + columns >= count:  # nothing below it
             panel.set_xlabel(axis.label)
     for panel in panels[count:]:
         panel.set_visible(False)
     what = "global rounds" if over_rounds else "elapsed time"
-    clocks = sorted({r.clock for s in comparison.sections for g in s.groups for r in g.runs})
-    title = f"Accuracy against {what} ({' and '.join(clocks)} clock)"
+    title = f"Accuracy against {what} ({clocks_of(comparison)} clock)"
     figure.suptitle(title, fontsize=13, fontweight="bold")
     save(figure, path)
+
+
+def clocks_of(comparison: Comparison) -> str:
+    """Usually one."""
+    return " and ".join(sorted({run.clock for group in comparison.groups for run in group.runs}))
+
+
+def figure_for(count: int) -> tuple[Figure, int, int]:
+    """Big enough for so many panels, without their legend; and the panels' rows and columns."""
+    columns = 1 if count == 1 else 2 if count in (2, 4) else 3
+    rows = math.ceil(count / columns)
+    width, height = (9.0, 5.2) if count == 1 else (4.6 * columns, 3.5 * rows + 0.4)
+    return new_figure(width, height, pad=0.08, hspace=0.04, wspace=0.03), rows, columns
 
 
 def mean_curve(runs: Iterable[Run]) -> list[Point]:
@@ -71,8 +81,9 @@ def mean_curve(runs: Iterable[Run]) -> list[Point]:
 def _axis(comparison: Comparison, over_rounds: bool) -> _Axis:
     if over_rounds:
         return _Axis("global rounds", True, lambda point: float(point.round))
-    groups = [group for section in comparison.sections for group in section.groups]
-    ends = [run.points[-1].seconds for group in groups for run in group.runs if run.points]
+    ends = [
+        run.points[-1].seconds for group in comparison.groups for run in group.runs if run.points
+    ]
     scale, unit = time_unit(max(ends, default=0.0))
     return _Axis(f"elapsed time ({unit})", False, lambda point: point.seconds / scale)
 

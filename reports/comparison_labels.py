@@ -5,7 +5,7 @@ from typing import Any
 
 # These change neither what is learned nor how long it takes on the emulated network.
 _NO_DIFFERENCE = ("seed", "about", "compute.workers")
-_NAMED_ALREADY = ("name", "variant", "size")
+NAMED_ALREADY = ("name", "variant", "size")
 _MEASURED = "host"  # the device whose speed is found out anew before every run
 
 Flat = Mapping[str, str]
@@ -41,7 +41,7 @@ def differences(identities: Sequence[Flat]) -> list[list[str]]:
     shown = [
         key
         for key in differing
-        if key not in _NAMED_ALREADY
+        if key not in NAMED_ALREADY
         and (key.endswith(".profile") or not any(key.startswith(f"{entry}.") for entry in told))
     ]
     return [[f"{_short(key)}={flat[key]}" for key in shown if key in flat] for flat in identities]
@@ -51,6 +51,8 @@ def _flatten(tree: Any, place: str = "") -> Iterator[tuple[str, str]]:
     if isinstance(tree, Mapping):
         for key, value in tree.items():
             yield from _flatten(value, f"{place}.{key}" if place else str(key))
+    elif isinstance(tree, list) and not tree:
+        yield place, "none"  # it is a value as well: not the same as a missing key
     elif isinstance(tree, list):
         for number, value in enumerate(tree):
             yield from _flatten(value, f"{place}.{number}")

@@ -1,6 +1,7 @@
 """How the groups of a comparison look in its figures, and the legend that says so."""
 
 import math
+from collections.abc import Sequence
 from textwrap import wrap
 from typing import Any
 
@@ -18,7 +19,7 @@ _DASHES: tuple[Any, ...] = ("-", (0, (6, 2)), (0, (3, 1.5)), (0, (6, 2, 1.5, 2))
 
 def looks_of(comparison: Comparison) -> dict[str, Look]:
     """The same look for the same label in all panels; readable without the colours."""
-    labels = dict.fromkeys(g.label for section in comparison.sections for g in section.groups)
+    labels = dict.fromkeys(group.label for group in comparison.groups)
     return {
         label: {
             "color": COLOURS[place % len(COLOURS)],
@@ -30,8 +31,12 @@ def looks_of(comparison: Comparison) -> dict[str, Look]:
 
 
 def draw_legend(figure: Figure, comparison: Comparison, looks: dict[str, Look]) -> int:
+    """What the lines and diamonds mean; the number of the legend's lines."""
+    return place_legend(figure, _entries(comparison, looks))
+
+
+def place_legend(figure: Figure, entries: Sequence[tuple[Line2D, str]]) -> int:
     """Below the panels, in as few lines as fit; their number."""
-    entries = _entries(comparison, looks)
     lines, labels = zip(*entries, strict=True)
     for rows in range(1, len(entries) + 1):
         legend = figure.legend(
@@ -49,12 +54,14 @@ def draw_legend(figure: Figure, comparison: Comparison, looks: dict[str, Look]) 
     return len(entries)
 
 
+def entry(label: str, look: Look) -> tuple[Line2D, str]:
+    """A curve's line and name."""
+    return Line2D([], [], **look, linewidth=2, markersize=6), wrapped(label, 60)
+
+
 def _entries(comparison: Comparison, looks: dict[str, Look]) -> list[tuple[Line2D, str]]:
-    entries = [
-        (Line2D([], [], **look, linewidth=2, markersize=6), wrapped(label, 60))
-        for label, look in looks.items()
-    ]
-    groups = [group for section in comparison.sections for group in section.groups]
+    entries = [entry(label, look) for label, look in looks.items()]
+    groups = comparison.groups
     if any(len(group.runs) > 1 for group in groups):
         entries.append((Line2D([], [], color="grey", linewidth=0.7), "each seed"))
     ends = {group.complete for group in groups if group.arrivals}

@@ -5,7 +5,7 @@ import json
 import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -44,6 +44,9 @@ class Run:
     identity: Mapping[str, str]  # the resolved scenario without its seed, flattened
     points: tuple[Point, ...]
     carried: Mapping[int, int]  # bytes on the wire from the first round to this one
+    elapsed: float | None = None  # seconds of the whole run
+    by_rho: Mapping[float, float] = field(default_factory=dict)  # on cells: the last accuracy
+    rho: float | None = None  # on cells: where the accuracy of the points was taken
 
     def arrival(self, target: float | None) -> Point | None:
         """The first evaluated round at or above the target."""
@@ -107,6 +110,7 @@ def _read(path: Path) -> Run | LeftOut:
         if summary.get("failure") is not None:
             return LeftOut(path, f"failed: {summary['failure']}")
         scenario = _scenario(path / "scenario.toml")
+        by_rho = {float(rho): float(a) for rho, a in (summary.get("accuracy_by_rho") or {}).items()}
         return Run(
             path=path,
             name=str(summary["name"]),
@@ -121,6 +125,9 @@ def _read(path: Path) -> Run | LeftOut:
             identity=identity(scenario),
             points=tuple(_points(path / "rounds.csv")),
             carried=_carried(path / "links.csv"),
+            elapsed=_number(summary.get("elapsed_seconds")),
+            by_rho=by_rho,
+            rho=next(iter(by_rho), None),
         )
     except _Unreadable as error:
         return LeftOut(path, str(error))

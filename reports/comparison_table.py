@@ -27,6 +27,8 @@ def show(comparison: Comparison, console: Console) -> None:
         console.print()
     for words in comparison.warnings:
         console.print(Text(f"warning: {words}", style="yellow"), soft_wrap=True)
+    for words in comparison.notes:
+        console.print(Text(words, style="italic"), soft_wrap=True)
     for words in _left_out(comparison):
         console.print(Text(words, style="red"), soft_wrap=True)
 
@@ -64,7 +66,7 @@ def markdown(comparison: Comparison) -> str:
     """GitHub's tables, one for each section."""
     time = unit_of_time(comparison)
     parts = ["\n".join(_markdown_section(section, time)) for section in comparison.sections]
-    remarks = chain(comparison.warnings, _left_out(comparison))
+    remarks = chain(comparison.warnings, comparison.notes, _left_out(comparison))
     if listed := "\n".join(f"- {_escape(words)}" for words in remarks):
         parts.append(listed)
     return "\n\n".join(parts) + "\n"

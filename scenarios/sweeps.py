@@ -81,6 +81,7 @@ class Sweep(Section):
     seeds: Seeds | None = None  # the scenario's own
     baseline: str | None = None
     target: Annotated[float, Field(gt=0, le=1)] | None = None
+    rho: Annotated[float, Field(ge=0, le=1)] | None = None  # on cells: where accuracy is taken
     runs: Annotated[list[Runs], Field(min_length=1)]
 
 

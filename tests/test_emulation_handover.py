@@ -171,9 +171,10 @@ def test_an_empty_cell_waits_for_somebody_and_goes_on(trouble: emulated.Outcome)
 
 
 def test_an_outage_delays_messages_and_loses_none(trouble: emulated.Outcome) -> None:
-    (outage,) = trouble.events("outage")
+    (outage,), (restored,) = trouble.events("outage"), trouble.events("restored")
     assert (outage["start"], outage["end"]) == (3.0, 4.0)
     assert outage["late"] <= PROMPT
+    assert restored["end"] - 4.0 <= PROMPT
     crossing = [
         event
         for phase in ("download", "upload")

@@ -1,0 +1,40 @@
+"""comparison-over.csv: every group of a comparison over settings, in plain units."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from reports.comparison_csv import as_csv, spread_columns
+from reports.comparison_over import Over
+
+
+def over_csv(over: Over) -> str:
+    """One line for each value of each series; no value where the runs have no such setting."""
+    return as_csv(list(_lines(over)))
+
+
+def _lines(over: Over) -> Iterator[dict[str, Any]]:
+    order = {axis.key: axis.words for axis in over.axes}
+    for panel in over.panels:
+        for series in panel.series:
+            places = sorted(
+                series.groups,
+                key=lambda place: [
+                    -1 if word is None else words.index(word)
+                    for word, words in zip(place, order.values(), strict=True)
+                ],
+            )
+            for place in places:
+                group = series.groups[place]
+                aims = group.target is not None
+                yield {
+                    "section": panel.title,
+                    "label": series.label,
+                    **dict(zip(order, place, strict=True)),
+                    "runs": len(group.runs),
+                    "seeds": " ".join(str(run.seed) for run in group.runs),
+                    **spread_columns("final_accuracy", group.final),
+                    "target_accuracy": group.target,
+                    "runs_that_reached_target": len(group.arrivals) if aims else None,
+                    **spread_columns("seconds_to_target", group.time),
+                    **spread_columns("elapsed_seconds", group.elapsed),
+                }
