@@ -58,7 +58,9 @@ def _steps(fast: bool, extra: list[str]) -> list[tuple[str, list[str]]]:
     if not fast:
         # First, because no single test should have to wait four minutes for it.
         steps.append(("virtual clock's kernel", ["cli", "kernel"]))
-        steps.append(("tests with emulation", [*pytest, "emulation"]))
+        two = [*pytest[:1], "-n", "2", "--dist", "loadgroup", *pytest[1:]]
+        steps.append(("tests on the virtual clock", [*two, "emulation and beside"]))
+        steps.append(("tests with emulation", [*pytest, "emulation and not beside"]))
     return steps
 
 

@@ -74,9 +74,7 @@ def heading(section: Section) -> str:
     """The section's name and what had to be reached."""
     targets = sorted({group.target for group in section.groups if group.target is not None})
     if not targets:
-        return f"{section.title}: no target" + at_rho(section.groups).replace(
-            " at", ", accuracy at"
-        )
+        return f"{section.title}: no target" + at_rho(section.groups).replace(" at", ",")
     words = " or ".join(f"{100 * target:g} %" for target in targets)
     return f"{section.title}: to {words}{at_rho(section.groups)}"
 

@@ -34,12 +34,17 @@ def test_all_steps_run_in_order(
     code = check.run([])
 
     tools = [command[0] for command in commands]
-    assert tools == ["ruff", "ruff", "mypy", "pytest", "cli", "pytest"]
+    assert tools == ["ruff", "ruff", "mypy", "pytest", "cli", "pytest", "pytest"]
     last = [command[-1] for command in commands[3:]]
-    assert last == ["not emulation", "kernel", "emulation"]
+    assert last == [
+        "not emulation",
+        "kernel",
+        "emulation and beside",
+        "emulation and not beside",
+    ]
     assert code == 0
     assert (
-        capsys.readouterr().out.splitlines()[-1].startswith("metronome test: all 6 checks passed")
+        capsys.readouterr().out.splitlines()[-1].startswith("metronome test: all 7 checks passed")
     )
 
 
@@ -58,7 +63,7 @@ def test_later_steps_run_after_a_failure(
 
     code = check.run([])
 
-    assert len(commands) == 6
+    assert len(commands) == 7
     assert code == 1
     assert "FAILED: mypy" in capsys.readouterr().out.splitlines()[-1]
 

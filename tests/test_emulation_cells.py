@@ -7,7 +7,11 @@ import pytest
 
 from tests import emulated
 
-pytestmark = pytest.mark.emulation
+pytestmark = [
+    pytest.mark.emulation,
+    pytest.mark.beside,
+    pytest.mark.xdist_group("cells"),  # its runs are shared by several tests
+]
 
 CELLS = """
 name = "cells"

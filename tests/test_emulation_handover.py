@@ -12,7 +12,11 @@ import pytest
 
 from tests import emulated
 
-pytestmark = pytest.mark.emulation
+pytestmark = [
+    pytest.mark.emulation,
+    pytest.mark.beside,
+    pytest.mark.xdist_group("handover"),  # its runs are shared by several tests
+]
 
 CELLS = """
 name = "moves"
@@ -241,3 +245,34 @@ def test_a_link_changes_under_a_running_transfer(changes: emulated.Outcome) -> N
 
     assert seconds(1) > 0.4
     assert seconds(3) < 0.15
+
+
+WALK = """
+[mobility]
+speed = 60.0
+interruption = "100ms"
+"""
+
+
+def test_a_walk_is_the_same_to_the_last_byte_and_draws_its_map(tmp_path: Path) -> None:
+    first, second = (run(tmp_path / name, WALK, alone=2) for name in ("first", "second"))
+
+    assert first.summary["handovers"] > 10
+    for name in ("events.jsonl", "handovers.csv", "membership.csv", "final-edge2.model"):
+        assert (first.directory / name).read_bytes() == (second.directory / name).read_bytes()
+    assert (first.directory / "map.png").exists()
+
+
+def test_hierfavg_clients_walk_between_edge_servers_below_a_cloud(tmp_path: Path) -> None:
+    text = CELLS.format(rounds=2, alone=2, overlap=0)
+    text = text.replace('name = "multicell"', 'name = "hierfavg"\nedge_rounds = 2')
+    text = text.replace("cells = 3", "cells = 3\ncloud = true")
+    text = text.replace("[links]", '[links]\nedge-cloud = "wan-continent"')
+    text = text.replace("[devices]", '[devices]\ncloud = "droplet-1gb"')
+
+    outcome = emulated.run(text + WALK, tmp_path)
+
+    assert outcome.code == 0, outcome.output
+    never_twice(outcome)
+    assert outcome.summary["handovers"] > 3
+    assert all(len(event["to"]) == 1 for event in outcome.events("handover"))

@@ -7,7 +7,7 @@ import pytest
 from scenarios import loader
 from tests import emulated
 
-pytestmark = pytest.mark.emulation
+pytestmark = [pytest.mark.emulation, pytest.mark.beside]
 
 FEW = ("protocol.rounds=1", "task.samples_per_client=20")
 FEW_NODES = ("topology.institutions=2", "topology.clients_per_institution=2")

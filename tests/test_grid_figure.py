@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tomli_w
 from matplotlib import colormaps, colors, image
 
 from cli import commands, compare, sweep_runs
@@ -21,7 +22,7 @@ from scenarios.errors import BadInput
 from tests.compared_runs import scenario, write_run
 from tests.sweep_stand_ins import FAILS, Programs
 
-BLUE, ORANGE, GREEN = "#0072B2", "#D55E00", "#009E73"
+BLUE, ORANGE = "#0072B2", "#D55E00"
 BAND = 237 / 255  # grey
 GOOD, BAD = (0.1, 0.6, 0.85), (0.1, 0.5, 0.6)
 
@@ -249,7 +250,7 @@ def test_what_lacks_the_setting_is_a_line_across_the_panel(tmp_path: Path) -> No
 
     picture = _drawn(tmp_path, "links.edge-cloud")
 
-    (panel,) = [picture[: picture.shape[0] // 2]]
+    panel = picture[: picture.shape[0] // 2]
     columns = np.flatnonzero((np.abs(panel - colors.to_rgb(BLUE)).max(axis=2) < 0.01).any(axis=0))
     others = np.flatnonzero((np.abs(panel - colors.to_rgb(ORANGE)).max(axis=2) < 0.01).any(axis=0))
     assert columns[0] < others[0] - 100, "es-fl begins before the first value"
@@ -343,7 +344,7 @@ def test_the_command_writes_figure_and_table(
 
 GRID = {"links.client-cloud": ["fibre", "3g"]}
 RATES = {"task.learning_rate": [0.1, 0.2]}
-EPOCHS = {"task.momentum": [0.1, 0.2]}
+MOMENTA = {"task.momentum": [0.1, 0.2]}
 
 
 @pytest.mark.parametrize(
@@ -353,7 +354,7 @@ EPOCHS = {"task.momentum": [0.1, 0.2]}
         ([GRID | RATES, RATES | GRID], ["links.client-cloud", "task.learning_rate"]),
         ([RATES | {"about": ["x"]}], ["task.learning_rate"]),
         ([GRID, RATES], None),
-        ([GRID | RATES | EPOCHS], None),
+        ([GRID | RATES | MOMENTA], None),
         ([{"task.momentum": [0.1]}], None),
         ([{}], None),
     ],
@@ -378,8 +379,6 @@ def _told(
     place: Path, monkeypatch: pytest.MonkeyPatch, grids: list[dict[str, Any]], programs: Programs
 ) -> dict[str, Any]:
     """What a sweep tells the comparison at its end."""
-    import tomli_w
-
     asked: dict[str, Any] = {}
 
     def remember(*_: Any, **more: Any) -> int:

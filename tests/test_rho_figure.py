@@ -3,12 +3,13 @@
 import csv
 import io
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from matplotlib import colors, image
 
-from cli import commands
+from cli import commands, compare, sweep_runs
 from cli.sweep import sweep
 from reports.cells import CellScores, write_cells
 from reports.comparison import Comparison, compare_runs
@@ -181,7 +182,6 @@ def test_accuracies_and_times_are_taken_at_the_rho_that_is_asked_for(tmp_path: P
     assert asked.final is not None
     assert first.final.mean == pytest.approx(0.43)
     assert asked.final.mean == pytest.approx(0.61)
-    assert (first.time, asked.time) != (None, None)
     assert first.time is not None
     assert first.time.mean == 500.0
     assert asked.time is not None
@@ -262,3 +262,23 @@ def test_a_sweep_at_a_rho_that_no_run_will_have_is_refused_before_the_runs(
 
     assert programs.started == []
     assert not (tmp_path / "out").exists()
+
+
+def test_a_sweep_compares_at_its_rho(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: dict[str, Any] = {}
+
+    def remember(*_: Any, **more: Any) -> int:
+        told.update(more)
+        return 0
+
+    monkeypatch.setattr(compare, "compare", remember)
+    monkeypatch.setattr(sweep_runs, "_POLL_SECONDS", 0.01)
+    file = tmp_path / "table.toml"
+    file.write_text(
+        'name = "table"\nrho = 0.6\n'
+        '[[runs]]\nscenario = "multicell-fashionmnist"\nvariants = ["es-fl"]\n'
+    )
+
+    sweep(str(file), None, None, [], 1, str(tmp_path / "out"), None, command=Programs())
+
+    assert told["rho"] == 0.6
