@@ -276,3 +276,18 @@ def test_hierfavg_clients_walk_between_edge_servers_below_a_cloud(tmp_path: Path
     never_twice(outcome)
     assert outcome.summary["handovers"] > 3
     assert all(len(event["to"]) == 1 for event in outcome.events("handover"))
+
+
+def test_an_overlap_client_trains_what_it_has_when_its_patience_is_over(tmp_path: Path) -> None:
+    text = CELLS.format(rounds=2, alone=1, overlap=1)
+    text = text.replace('round = "20s"', 'round = "20s"\npatience = "1s"')
+    outage = event(0.1, "outage", link="client4-cell2", until="8s")
+
+    outcome = emulated.run(text + outage, tmp_path)
+
+    assert outcome.code == 0, outcome.output
+    (heard,) = found(outcome, "download", node="client4", peer="edge1", number=1)
+    (trained,) = found(outcome, "compute", node="client4", peer="edge1", number=1)
+    assert trained["start"] - heard["end"] == pytest.approx(1, abs=PROMPT)
+    (late,) = found(outcome, "compute", node="client4", peer="edge2", number=1)
+    assert late["start"] > 8
