@@ -2,11 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 
+from learning import lenet_training
 from learning.context import Context
 from learning.models import load_weights
 
@@ -27,12 +29,13 @@ def evaluate(tensors: Mapping[str, np.ndarray], context: Context) -> Scores:
     module, dataset = context.module, context.dataset
     load_weights(module, tensors)
     module.eval()
+    classify = partial(lenet_training.classify, module) if context.trains_in_c else module
     hits, loss = [], 0.0
     with torch.inference_mode():
         for start in range(0, len(dataset.test_labels), _BATCH):
             part = slice(start, start + _BATCH)
             labels = torch.tensor(dataset.test_labels[part], device=context.device)
-            outputs = module(context.normalised(dataset.test_images[part]))
+            outputs = classify(context.normalised(dataset.test_images[part]))
             hits.append((outputs.argmax(1) == labels).cpu().numpy())
             loss += float(F.cross_entropy(outputs, labels, reduction="sum"))
     right = np.concatenate(hits)

@@ -1,6 +1,6 @@
 /*
  * Local training of LeNet-5 as learning/lenet.py defines it: cross entropy, SGD with momentum and
- * weight decay, all epochs of one client in one call.
+ * weight decay, all epochs of one client in one call; and what it makes of images.
  *
  * Batches of ten 28x28 images are too small for torch's kernels: most of a step is spent on getting
  * to the arithmetic. Here the innermost loop of a convolution runs over output channels, one vector
@@ -284,6 +284,46 @@ static void layer_gradient(const struct sample *s, int count, size_t d_at, size_
 	}
 }
 
+/* An image into the middle of the sample's 32x32 pixels. */
+static void place(struct sample *s, const float *image, int channels, int size)
+{
+	const int edge = (IN - size) / 2;
+
+	for (int c = 0; c < channels; c++)
+		for (int y = 0; y < size; y++)
+			memcpy(s->x + (c * IN + y + edge) * IN + edge, image + (c * size + y) * size,
+			       sizeof(float) * size);
+}
+
+static int possible(int channels, int size, int classes)
+{
+	return channels >= 1 && channels <= MOST_CHANNELS && (size == 28 || size == IN) &&
+	       classes >= 1 && classes <= MOST_CLASSES;
+}
+
+/* The network's outputs for `count` images; 0, or -1 without memory or for impossible numbers. */
+int lenet5_classify(const float *params, int channels, int size, int classes, const float *images,
+		    int64_t count, float *outputs)
+{
+	const struct layout l = layout(channels, classes);
+	struct sample *s = aligned_alloc(64, (sizeof(*s) + 63) / 64 * 64);
+	struct weights *t = aligned_alloc(64, (sizeof(*t) + 63) / 64 * 64);
+	const int can = s && t && possible(channels, size, classes);
+
+	if (can) {
+		memset(s, 0, sizeof(*s));
+		arrange(t, params, l, channels);
+		for (int64_t n = 0; n < count; n++) {
+			place(s, images + n * channels * size * size, channels, size);
+			forward(s, t, params, l, channels, classes);
+			memcpy(outputs + n * classes, s->out, sizeof(float) * classes);
+		}
+	}
+	free(s);
+	free(t);
+	return can ? 0 : -1;
+}
+
 /*
  * Trains `params` in place over the samples in `order` (epochs times count indices). Returns the
  * mean loss of the last epoch's samples, or NaN when there is no memory or a number is impossible.
@@ -293,7 +333,6 @@ double lenet5_train(float *params, int channels, int size, int classes, const fl
 		    int64_t batch, float rate, float momentum, float decay)
 {
 	const struct layout l = layout(channels, classes);
-	const int edge = (IN - size) / 2;
 	if (batch > count)
 		batch = count;
 	struct sample *samples = aligned_alloc(64, (sizeof(struct sample) * batch + 63) / 64 * 64);
@@ -302,9 +341,8 @@ double lenet5_train(float *params, int channels, int size, int classes, const fl
 	float *gradient = calloc(l.all, sizeof(float)), *velocity = calloc(l.all, sizeof(float));
 	double loss = NAN;
 
-	if (!samples || !t || !g || !gradient || !velocity || channels < 1 ||
-	    channels > MOST_CHANNELS || (size != 28 && size != IN) || classes < 1 ||
-	    classes > MOST_CLASSES || batch < 1)
+	if (!samples || !t || !g || !gradient || !velocity || batch < 1 ||
+	    !possible(channels, size, classes))
 		goto end;
 	memset(samples, 0, sizeof(struct sample) * batch);
 	for (int64_t epoch = 0; epoch < epochs; epoch++) {
@@ -317,11 +355,7 @@ double lenet5_train(float *params, int channels, int size, int classes, const fl
 				const int64_t index = order[epoch * count + first + n];
 				const float *image = images + index * channels * size * size;
 				struct sample *s = samples + n;
-				for (int c = 0; c < channels; c++)
-					for (int y = 0; y < size; y++)
-						memcpy(s->x + (c * IN + y + edge) * IN + edge,
-						       image + (c * size + y) * size,
-						       sizeof(float) * size);
+				place(s, image, channels, size);
 				forward(s, t, params, l, channels, classes);
 				loss += entropy(s, classes, labels[index], here);
 				layer_back(params + l.f3, s->dout, s->h2, H2, classes, s->d2);

@@ -64,6 +64,16 @@ def test_every_batch_size_momentum_and_decay_gives_what_torch_gives(
     assert loss == pytest.approx(expected, rel=1e-5)
 
 
+@pytest.mark.parametrize(("channels", "size", "classes"), [(1, 28, 10), (3, 32, 10), (1, 28, 47)])
+def test_images_are_classified_as_by_torch(channels: int, size: int, classes: int) -> None:
+    module = models.build("lenet5", channels, size, classes, seed=3).eval()
+    images = torch.randn(300, channels, size, size, generator=torch.Generator().manual_seed(5))
+
+    ours = lenet_training.classify(module, images)
+
+    torch.testing.assert_close(ours, module(images).detach(), rtol=1e-4, atol=1e-5)
+
+
 def test_the_same_training_gives_the_same_bits() -> None:
     first, again = (trained(1, 28, 10, task(), in_c=True)[0] for _ in range(2))
 
