@@ -83,14 +83,14 @@ class ForkedHost(NetlinkNode, Host):
         os.kill(self.pid, signal.SIGKILL)
         os.waitpid(self.pid, 0)
         self.pid = 0
-        self.control.close()
 
     def restart(self) -> None:
         """A new process in the same namespace."""
         namespace = syscalls.namespace_of(self.netlink.fileno())
         self._fork(lambda: syscalls.enter_network(namespace), kept=(namespace,))
         os.close(namespace)
-        socket.recv_fds(self.control, 1, 1)
+        for descriptor in socket.recv_fds(self.control, 1, 1)[1]:
+            os.close(descriptor)  # we have one of that namespace
 
     def _fork(self, find_network: Callable[[], None], kept: tuple[int, ...] = ()) -> None:
         self.control, theirs = socket.socketpair()

@@ -12,7 +12,7 @@ def run(inside: Inside) -> None:
     spec, recorder = inside.spec, inside.recorder
     method = inside.method.Client(inside.settings)
     trainer = inside.trainer()
-    computer = Computer(spec, inside.plan, trainer)
+    computer = Computer(spec, inside.plan, trainer, life=inside.restarted)
     hearing = Hearing(inside)
     hearing.begin()
     inside.control.say("ready")

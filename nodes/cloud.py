@@ -15,7 +15,7 @@ from protocols.wire import Message, read_file, write_file
 
 def run(inside: Inside) -> None:
     """All global iterations, from the word to go."""
-    begun = read_file(_checkpoint(inside) if inside.restarted else inside.run_dir / "initial.model")
+    begun = read_file(_beginning(inside))
     method = inside.method.Server(inside.settings, begun.tensors)
     control = inside.control if inside.plan.moves else None
     server = RoundServer(
@@ -24,7 +24,7 @@ def run(inside: Inside) -> None:
         method,
         inside.recorder,
         control=control,
-        deserted=inside.restarted,
+        deserted=inside.restarted > 0,
     )
     inside.control.say("bound")
     if not inside.restarted:
@@ -34,14 +34,20 @@ def run(inside: Inside) -> None:
         inside.control.say("round", round=0, end=now())
     may_crash = any(event.get("node") == inside.spec.name for event in inside.plan.timeline)
     for number in range(begun.round + 1, inside.plan.rounds + 1):
-        if may_crash:
-            _remember(inside, number - 1, method.model)
         server.run(number, number, partial(_hand_over, inside, number - 1, method.model))
         inside.control.say("round", round=number, end=now())
+        if may_crash:
+            _remember(inside, number, method.model)
     _hand_over(inside, inside.plan.rounds, method.model)
     server.stop()
     final = Message("final", inside.spec.name, inside.plan.rounds, {}, method.model)
     write_file(inside.run_dir / _file_name("final", inside), final)
+
+
+def _beginning(inside: Inside) -> Path:
+    """The first model; after a restart that of the last finished round."""
+    first, last = inside.run_dir / "initial.model", _checkpoint(inside)
+    return last if inside.restarted and last.exists() else first
 
 
 def _checkpoint(inside: Inside) -> Path:

@@ -40,8 +40,10 @@ def sleep_until(moment: float) -> None:
 class Computer:
     """Trains for one client and takes the time its device would."""
 
-    def __init__(self, spec: NodeSpec, plan: Plan, trainer: Trainer) -> None:
+    def __init__(self, spec: NodeSpec, plan: Plan, trainer: Trainer, life: int = 0) -> None:
         self._spec, self._plan, self._trainer = spec, plan, trainer
+        # A job that a crashed process left behind must not be taken for the new one's.
+        self._life = f"-life{life}" if life else ""
 
     def steps(self, epochs: int) -> int:
         """Batches in that many passes over the client's samples."""
@@ -51,7 +53,7 @@ class Computer:
         """The result, and for the record how modelled and real time compare."""
         start, work = now(), job.work
         task = Task(
-            job=f"{self._spec.name}-{number}-{job.to[0]}",
+            job=f"{self._spec.name}-{number}-{job.to[0]}{self._life}",
             client=self._spec.index,
             epochs=work.epochs,
             seed=_seed(self._plan.seed, self._spec.index, number),

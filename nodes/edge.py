@@ -1,11 +1,15 @@
 """An edge (an institution, or a cell's server): several rounds among its clients for one above."""
 
 from nodes import cloud
+from nodes.control import Control
 from nodes.inside import Inside
 from nodes.parent import Parent
+from nodes.phases import now
 from nodes.rounds import RoundServer
+from nodes.transport import first_to_hear
 from protocols.base import Package
 from protocols.registry import edge_of
+from protocols.wire import Message
 
 
 def run(inside: Inside) -> None:
@@ -22,7 +26,7 @@ def run(inside: Inside) -> None:
     parent.join()
     server.admit()
     inside.control.say("ready")
-    while (message := parent.next_model()) is not None:
+    while (message := _next_model(parent, server, control)) is not None:
         method.receive(Package(message.meta, message.tensors))
         first = (message.round - 1) * settings.edge_rounds
         for number in range(first + 1, first + settings.edge_rounds + 1):
@@ -32,3 +36,18 @@ def run(inside: Inside) -> None:
     inside.recorder.flush()
     server.stop()
     parent.close()
+
+
+def _next_model(parent: Parent, server: RoundServer, control: Control | None) -> Message | None:
+    """The next model from above; whoever comes or leaves meanwhile is attended to."""
+    if control is None:
+        return parent.next_model()
+    deadline = parent.deadline()
+    while True:
+        first = first_to_hear((parent.endpoint, server.endpoint), deadline, control)
+        if first is None:
+            deadline = parent.patience_is_over()
+        elif first is not parent.endpoint:
+            server.attend()
+        elif (message := parent.hear(now())) is not None:
+            return message if message.kind == "model" else None

@@ -66,6 +66,8 @@ class Hearing:
         self._waits_since, patience = now(), _FOR_EVER
         while True:
             self._take_in()
+            if not self._models:
+                patience = _FOR_EVER  # what came may have been dropped again
             if self._over or not (self._heard or self._plan.moves):
                 return {}
             silent = [h for n, h in self._heard.items() if n not in self._models]
@@ -109,7 +111,8 @@ class Hearing:
     def _patience(self) -> float:
         """How long a model waits for those of the other cells; static ones have their deadline."""
         limits = self._plan.limits
-        return limits.get("patience") or (limits["round"] if self._plan.moves else _FOR_EVER)
+        default = limits["round"] / 2 if self._plan.moves else _FOR_EVER
+        return limits.get("patience") or default
 
     def _handed_out(self) -> dict[str, Message]:
         found = {name: self._models[name] for name in self._heard if name in self._models}
@@ -161,14 +164,16 @@ class Hearing:
             return
         for order in self._inside.control.waiting():
             if order["is"] == "cells":
-                self._change(order["hears"], order["since"])
+                self._change(order["hears"], order["over"], order["since"])
             elif order["is"] == "stop":
                 self._over = True
 
-    def _change(self, hears: list[str], since: int) -> None:
+    def _change(self, hears: list[str], over: list[str], since: int) -> None:
+        """From now on these servers are heard; those that are over have only finished."""
         for name in [name for name in self._heard if name not in hears]:
             heard, kept = self._heard.pop(name), self._kept.get(name)
-            self._note("left", name, stage=heard.stage, number=kept.number if kept else 0)
+            if name not in over:
+                self._note("left", name, stage=heard.stage, number=kept.number if kept else 0)
             if self._models.pop(name, None) is not None:
                 del self._kept[name]  # not even begun
             heard.parent.close(abandon=True)

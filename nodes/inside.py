@@ -26,7 +26,7 @@ class Inside:
     spool: Path
     control: Control
     recorder: Recorder
-    restarted: bool = False  # the timeline ended an earlier process of this node
+    restarted: int = 0  # how many earlier processes of this node the timeline has ended
 
     @property
     def method(self) -> Any:

@@ -13,7 +13,7 @@ import sys
 import time
 import traceback
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 # Imported before the hosts are forked, so that every node has them without reading a file.
 import msgpack  # noqa: F401
@@ -70,7 +70,8 @@ class Launch:
         self._controls: dict[str, Control] = {}
         self._waiting: dict[str, set[str]] = {word: set() for word in ("bound", "ready", "done")}
         self._gone: set[str] = set()
-        self._ended: dict[int, list[tuple[float, str]]] = {}  # by round, who has ended it when
+        self._ended: dict[int, dict[str, float]] = {}  # by round, who has ended it when
+        self._lives: dict[str, int] = {}  # by node, how often it was restarted
         self._round_start = 0.0
         self._round = 1  # the one under way
 
@@ -125,11 +126,17 @@ class Launch:
         )
 
     def crash(self, node: str) -> None:
-        """The timeline ends a node's process."""
-        if node not in self._gone and node not in self._waiting["done"]:
-            self._selector.unregister(self._controls[node])
-            self.network.host(node).crash()
-            self._gone.add(node)
+        """The timeline ends a node's process; what it had said by then still counts."""
+        if node in self._gone or node in self._waiting["done"]:
+            return
+        host, control = self.network.host(node), self._controls[node]
+        host.crash()
+        self._gone.add(node)
+        self._selector.unregister(control)
+        with contextlib.suppress(ConnectionError):
+            while True:
+                self._hear(node, control.read())
+        host.control.close()
 
     def restart(self, node: str) -> None:
         """The timeline starts a node anew that it has ended."""
@@ -138,7 +145,8 @@ class Launch:
         control = self._controls[node] = Control(host.control)
         self._selector.register(control, selectors.EVENT_READ, node)
         self._gone.discard(node)
-        control.say("start", restarted=True)
+        self._lives[node] = self._lives.get(node, 0) + 1
+        control.say("start", restarted=self._lives[node])
 
     def _command_line(self) -> None:
         """Mininet's own CLI, until its user leaves it; then the run goes on."""
@@ -209,7 +217,8 @@ class Launch:
                 few = ", ".join(sorted(names - heard)[:5])
                 raise NodeFailed(f"not {word} in time: {few}; raise limits.join")
             for key, _ in ready:
-                self._take_in(key.data)
+                if cast(Control, key.fileobj).fileno() >= 0:  # else it crashed just now
+                    self._take_in(key.data)
 
     def _take_in(self, name: str) -> None:
         try:
@@ -217,6 +226,9 @@ class Launch:
         except ConnectionError:
             self._lost(name)
             return
+        self._hear(name, messages)
+
+    def _hear(self, name: str, messages: list[dict[str, Any]]) -> None:
         for message in messages:
             word = message.pop("is")
             if word == "events":
@@ -241,8 +253,10 @@ class Launch:
 
     def _round_ended(self, name: str, round: int, end: float) -> None:
         """A round is over when every server that nobody is above has ended it."""
-        ends = self._ended.setdefault(round, [])
-        ends.append((end, name))
+        ends = self._ended.setdefault(round, {})
+        if name in ends:
+            return  # a server that crashed just then has done it again
+        ends[name] = end
         if round == 0 and len(ends) == 1:
             self._round_start = end
             self.records.start_at(end)
@@ -250,7 +264,7 @@ class Launch:
                 self.timeline.begin(end)
         if len(ends) < len(self.plan.tops):
             return
-        last, who = max(ends)
+        last, who = max((end, name) for name, end in ends.items())
         if round > 0:
             times = {"start": self._round_start, "end": last}
             self.records.events([{"node": who, "phase": "round", "round": round, **times}])

@@ -108,9 +108,11 @@ class RoundServer:
         try:
             self.endpoint.send(child, message)
         except zmq.ZMQError as error:
-            if self._plan.limits["late"] != "quorum":
+            if self._plan.limits["late"] != "quorum" and self._control is None:
                 raise RoundFailed(f"cannot reach {child}: {error}") from error
             self._recorder.note(child, "unreachable", self._round)
+            if self._control is not None:
+                self._present.discard(child)  # it has gone, and word of it is on its way
             return False
         return True
 
@@ -177,18 +179,27 @@ class RoundServer:
 
         A cell that is empty waits for somebody, unless somebody waits for it.
         """
-        expected = self._expected(self._number)  # an update of another round is told it is late
         start, patient = now(), not self._spec.servers
         deadline = start + (self._plan.limits["round"] if patient else 0)
-        self._take_in(control)
-        while self.endpoint.has_message() or (not self._members and now() < deadline):
-            message = self._next(deadline, expected)
-            if message is not None and message.kind == "join":
-                self._welcome(message)
-        self._take_in(control)
-        if now() > start:
+        self.attend()
+        empty = not self._members
+        while not self._members and now() < deadline:
+            first_to_hear((self.endpoint,), deadline, control)
+            self.attend()
+        if empty:
             self._note(self._spec.name, "empty", since=start)
         self._note(self._spec.name, "members", members=self._members.names)
+
+    def attend(self) -> None:
+        """Take in who has come and who has left, without waiting."""
+        if self._control is None:
+            return
+        self._take_in(self._control)
+        expected = self._expected(self._number)  # an update of another round is told it is late
+        while self.endpoint.has_message():
+            message = self.endpoint.receive(now(), expected)
+            if message is not None and message.kind == "join":
+                self._welcome(message)
 
     def _take_in(self, control: Control) -> None:
         """Who has left, as the launcher tells."""

@@ -4,6 +4,7 @@ import heapq
 import itertools
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol
 
@@ -11,6 +12,8 @@ from netem import mobility
 from netem.mobility import Change, Leg
 from netem.radio import Radio
 from scenarios.plan import Plan, Shape
+
+_LONGEST_WAIT = 3600.0  # seconds: what the kernel's timers hold has an end
 
 
 class Stage(Protocol):
@@ -20,6 +23,26 @@ class Stage(Protocol):
     def record(self, node: str, phase: str, start: float, end: float, **details: Any) -> None: ...
     def crash(self, node: str) -> None: ...
     def restart(self, node: str) -> None: ...
+
+
+@dataclass
+class Handover:
+    """One that has begun and is not made yet."""
+
+    at: float
+    before: tuple[str, ...]
+    silent_from: float  # since when there is no link, if there is none
+    made_at: float
+    to: list[str] = field(default_factory=list)
+    mode: str = ""
+    position: tuple[float, float] | None = None
+
+    def note(self) -> dict[str, Any]:
+        """What the record says of it."""
+        note: dict[str, Any] = {"from": list(self.before), "to": self.to, "mode": self.mode}
+        if self.position is not None:
+            note["position"] = [round(metres, 3) for metres in self.position]
+        return note
 
 
 class Timeline:
@@ -42,9 +65,11 @@ class Timeline:
         }
         away = [self._link[node.name, name] for node in plan.nodes for name, _ in node.visits]
         self._radio = Radio(links, away)
-        self._absent: set[str] = set()  # crashed, or ended
-        self._turn: dict[str, int] = {}  # by client, its last handover: an earlier one is over
-        self._free_at: dict[str, float] = {}  # by client, until when its radio is busy
+        self._crashed: set[str] = set()
+        self._over: set[str] = set()  # servers that have finished
+        self._absent: set[str] = set()  # all that cannot be reached: crashed, over, not back yet
+        self._wants = dict(self._hears)  # what each client will hear when its handover is made
+        self._unfinished: dict[str, Handover] = {}
         for event in plan.timeline:
             self._at(event["at"], partial(self._happen, **event))
         self._walk = self._walking()
@@ -58,7 +83,7 @@ class Timeline:
         """Until the next event; None when there will be none, or time zero is not known yet."""
         if self._zero is None or not self._queue:
             return None
-        return max(0.0, self._queue[0][0] - self._now())
+        return min(max(0.0, self._queue[0][0] - self._now()), _LONGEST_WAIT)
 
     def advance(self) -> None:
         """Do all that is due."""
@@ -66,12 +91,14 @@ class Timeline:
             heapq.heappop(self._queue)[2]()
 
     def ended(self, server: str) -> None:
-        """A server has finished: nobody is told to join it any more."""
+        """A server has finished: nobody joins it any more."""
+        self._over.add(server)
         self._absent.add(server)
+        self._tell_all_that_hear(server)
 
     def returned(self, server: str) -> None:
         """A server that was restarted takes joins again."""
-        if server in self._absent:
+        if server in self._absent - self._over - self._crashed:
             self._absent.discard(server)
             self._tell_all_that_hear(server)
 
@@ -107,8 +134,9 @@ class Timeline:
         self._stage.record(what, "restored", until, self._now())
 
     def _crash(self, at: float, node: str) -> None:
-        if node in self._absent:
+        if node in self._crashed | self._over:
             return
+        self._crashed.add(node)
         self._absent.add(node)
         for server in self._hears.get(node, ()):
             self._say_left(node, server)
@@ -117,6 +145,9 @@ class Timeline:
         self._tell_all_that_hear(node)
 
     def _restart(self, at: float, node: str) -> None:
+        if node not in self._crashed:
+            return
+        self._crashed.discard(node)
         self._stage.restart(node)
         self._stage.record(node, "restart", at, self._now())
         if node in self._hears:
@@ -133,37 +164,44 @@ class Timeline:
         hold: float,
         position: tuple[float, float] | None = None,
     ) -> None:
-        """Break-before-make has no link for a while when no cell is heard before and after."""
+        """Break-before-make has no link for a while when no cell is heard before and after.
+
+        One that begins before the last is made goes on from there: the two are one.
+        """
         before = self._hears[client]
         gone = [cell for cell in before if cell not in to]
         new = [cell for cell in to if cell not in before]
-        turn = self._turn[client] = self._turn.get(client, 0) + 1
-        note: dict[str, Any] = {"from": list(before), "to": to, "mode": mode}
-        if position is not None:
-            note["position"] = [round(metres, 3) for metres in position]
-        done = partial(self._made, at, client, turn, to, note)
-        stays = len(gone) < len(before)
-        if not before:
-            self._at(max(at, self._free_at.get(client, at)), done)
-        elif mode == "make-before-break" and gone and new:
+        made = Handover(at, before, silent_from=at, made_at=at)
+        made = self._unfinished.get(client, made)
+        made.to, made.mode, made.position = to, mode, position
+        self._unfinished[client], self._wants[client] = made, tuple(to)
+        if mode == "make-before-break" and gone and new:
             self._hear(client, (*to, *gone))
-            self._at(at + hold, done)
-        elif gone and new and not stays:
+            made.made_at = at + hold
+        elif before and len(gone) == len(before):
             self._hear(client, ())
-            self._free_at[client] = at + interruption
-            self._at(at + interruption, done)
+            made.silent_from, made.made_at = at, at + interruption
+        if made.made_at > self._now():
+            self._at(made.made_at, partial(self._made, client, made, made.made_at))
         else:
-            done()
+            self._made(client, made, made.made_at)
 
-    def _made(self, at: float, client: str, turn: int, to: list[str], note: Any) -> None:
-        """The last step of a handover, unless another has begun since."""
-        if self._turn[client] != turn:
+    def _made(self, client: str, made: "Handover", due: float) -> None:
+        """The last step of a handover, unless it has been put off or is done."""
+        if self._unfinished.get(client) is not made or due != made.made_at:
             return
+        del self._unfinished[client]
         silent = not self._hears[client]
-        self._hear(client, tuple(to))
+        self._hear(client, tuple(made.to))
         moment = self._now()
-        link_seconds = moment - at if silent else 0.0
-        self._stage.record(client, "handover", at, moment, link_seconds=link_seconds, **note)
+        self._stage.record(
+            client,
+            "handover",
+            made.at,
+            moment,
+            link_seconds=moment - made.silent_from if silent else 0.0,
+            **made.note(),
+        )
 
     def _hear(self, client: str, cells: tuple[str, ...]) -> None:
         """From now on this client hears these cells: their links, then word to all concerned."""
@@ -183,7 +221,8 @@ class Timeline:
     def _tell(self, client: str) -> None:
         if client not in self._absent:
             hears = [cell for cell in self._hears[client] if cell not in self._absent]
-            self._stage.say(client, "cells", hears=hears, since=next(self._moments))
+            since, over = next(self._moments), sorted(self._over)
+            self._stage.say(client, "cells", hears=hears, over=over, since=since)
 
     def _tell_all_that_hear(self, server: str) -> None:
         for client, cells in self._hears.items():
@@ -217,11 +256,11 @@ class Timeline:
         assert self._plan.walk is not None and self._plan.cells is not None
         walk, client = self._plan.walk, self._client(change.client)
         cells = [self._plan.cells["edges"][cell] for cell in change.heard]
-        own = [cell for cell in self._hears[client] if cell in cells]
+        own = [cell for cell in self._wants[client] if cell in cells]
         cells = own + [cell for cell in cells if cell not in own]
         if not walk["hears_all"]:
             cells = cells[:1]
-        if set(cells) != set(self._hears[client]):
+        if set(cells) != set(self._wants[client]):
             how = {key: walk[key] for key in ("mode", "interruption", "hold")}
             self._handover(change.at, client, cells, **how, position=change.position)
         self._walk_on()

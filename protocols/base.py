@@ -62,8 +62,8 @@ class Server:
         self.samples = 0
 
     def receive(self, package: Package) -> None:
-        """Take over the model that came from above."""
-        self.model = package.tensors
+        """Take over the model that came from above, which stands for no sample here yet."""
+        self.model, self.samples = package.tensors, 0
 
     def outgoing(self, child: str) -> Package:
         """What goes to this child at the start of a round."""
@@ -78,8 +78,7 @@ class Server:
         raise NotImplementedError
 
     def nobody(self) -> dict[str, Any]:
-        """Instead of `finish` when nothing was added: the model stays, and stands for no sample."""
-        self.samples = 0
+        """Instead of `finish` when nothing was added: the model stays."""
         return {}
 
     def upward(self) -> Package:

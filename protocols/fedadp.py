@@ -45,8 +45,10 @@ class Server(fedavg.Server):
         self._received[child] = (sample_count(package), package.tensors)
 
     def finish(self) -> dict[str, Any]:
-        self._round += 1
         received, self._received = self._received, {}
+        if not self._mean.weight > 0:
+            return super().finish()  # only institutions came that nobody belongs to
+        self._round += 1
         average = difference(self._mean.exact(), self.model)
         angles = {i: angle(difference(w, self.model), average) for i, (_, w) in received.items()}
         for i, theta in angles.items():

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
+from scenarios import quantities
 from scenarios.cells import homes
 from scenarios.events import Event, Mobility
 from scenarios.sections import Bound, Count, Link, Section, Size, Tier, Time
@@ -186,10 +187,21 @@ class Limits(Section):
 
     join: Bound = "60s"
     round: Bound = "30min"
-    patience: Bound | None = None  # where cells overlap: for another cell's model; like round
+    patience: Bound | None = None  # where cells overlap: for another cell's model
     late: Literal["abort", "wait", "quorum"] = "abort"
     quorum: Annotated[float, Field(gt=0, le=1)] = 1.0
     message: Size = "512mb"
+
+    @model_validator(mode="after")
+    def _patience_ends_before_the_round(self) -> "Limits":
+        if self.patience is not None and (
+            quantities.seconds(self.patience) >= quantities.seconds(self.round)
+        ):
+            raise ValueError(
+                f'patience "{self.patience}" must be less than round "{self.round}": '
+                "by then the edge servers have given up; lower it, or raise round"
+            )
+        return self
 
 
 class Compute(Section):

@@ -154,6 +154,9 @@ def _check_crashes(scenario: Scenario, events: list[tuple[str, Any]]) -> None:
             down[event.node] = seconds(event.at)
         elif seconds(event.at) <= down.pop(event.node, float("inf")):
             raise BadInput(f"{place}: {event.node} is not down at that time; let it crash before")
+    for place, event in events:
+        if isinstance(event, Crash) and event.node in down and event.node.startswith("edge"):
+            raise BadInput(f"{place}: {event.node} would never end its rounds; add its restart")
 
 
 def _clients(scenario: Scenario) -> list[str]:

@@ -291,3 +291,16 @@ def test_an_overlap_client_trains_what_it_has_when_its_patience_is_over(tmp_path
     assert trained["start"] - heard["end"] == pytest.approx(1, abs=PROMPT)
     (late,) = found(outcome, "compute", node="client4", peer="edge2", number=1)
     assert late["start"] > 8
+
+
+def test_patience_ends_with_the_model_that_began_it(tmp_path: Path) -> None:
+    text = CELLS.format(rounds=2, alone=1, overlap=1)
+    text = text.replace('round = "20s"', 'round = "20s"\npatience = "1s"')
+    outage = event(0.1, "outage", link="client4-cell2", until="8s")
+
+    outcome = emulated.run(text + outage + move(0.7, "client4", 2), tmp_path)
+
+    assert outcome.code == 0, outcome.output
+    assert not found(outcome, "compute", node="client4", peer="edge1")
+    (late,) = found(outcome, "compute", node="client4", peer="edge2", number=1)
+    assert late["start"] > 8

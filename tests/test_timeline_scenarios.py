@@ -432,6 +432,7 @@ def test_an_edge_server_below_a_cloud_cannot_crash() -> None:
         (walking(hold="1s"), "mobility: nothing is held after a break"),
         (cells_scenario() | {"mobility": "walk"}, "mobility: must be a table"),
         (tree_scenario(limits={"patience": "0s"}), "limits.patience: "),
+        (tree_scenario(limits={"patience": "30min"}), "limits: patience "),
     ],
 )
 def test_clients_that_cannot_walk_are_refused(tree: dict[str, Any], start: str) -> None:

@@ -118,7 +118,33 @@ def test_another_handover_does_not_cut_an_interruption_short(
     play.until(1.0)
     assert play.until(1.4) == []
     assert play.until(1.5) == [("client1-cell3", "up"), ("client1", "cells", ["edge3"])]
-    assert [record["to"] for record in play.stage.records] == [["edge3"]]
+    (record,) = play.stage.records
+    assert (record["from"], record["to"]) == (["edge1"], ["edge3"])
+    assert (record["start"], record["link_seconds"]) == (1.0, 0.5)
+
+
+def test_a_server_that_has_finished_neither_crashes_nor_comes_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    events = (
+        {"at": "1s", "event": "crash", "node": "edge2"},
+        {"at": "2s", "event": "restart", "node": "edge2"},
+    )
+    play = Play(*events, monkeypatch=monkeypatch)
+    play.timeline.ended("edge2")
+    assert ("client4", "cells", ["edge1"]) in play.until(0.5)
+
+    assert play.until(3.0) == []
+
+
+def test_a_server_may_crash_again_before_it_is_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    times = [("1s", "crash"), ("2s", "restart"), ("3s", "crash"), ("4s", "restart")]
+    events = [{"at": at, "event": kind, "node": "edge2"} for at, kind in times]
+    play = Play(*events, monkeypatch=monkeypatch)
+
+    done = [step[1] for step in play.until(5.0) if step[0] == "edge2"]
+
+    assert done == ["crash", "restart", "crash", "restart"]
 
 
 def test_a_client_that_crashed_is_told_nothing_until_it_is_back(
