@@ -4,6 +4,7 @@ from nodes.compute import Computer
 from nodes.hearing import Hearing
 from nodes.inside import Inside
 from nodes.phases import now
+from nodes.storage import Storage
 from protocols.base import Package
 
 
@@ -13,7 +14,10 @@ def run(inside: Inside) -> None:
     method = inside.method.Client(inside.settings)
     trainer = inside.trainer()
     computer = Computer(spec, inside.plan, trainer, life=inside.restarted)
-    hearing = Hearing(inside)
+    hearing = Hearing(inside, on_data=method.supplied)
+    storage = Storage(inside)
+    if (kept := storage.read()) is not None:
+        method.recall(kept.tensors)
     hearing.begin()
     inside.control.say("ready")
     while heard := hearing.next_models():
@@ -33,8 +37,10 @@ def run(inside: Inside) -> None:
                 peer=job.to[0],
                 **timing,
             )
-            for name in job.to:
-                hearing.send(name, heard[name].round, method.reply(packages[name], result))
+            replies = {name: method.reply(packages[name], result) for name in job.to}
+            storage.write(message.round, method.kept())
+            for name, reply in replies.items():
+                hearing.send(name, heard[name].round, reply)
         recorder.flush()
     recorder.flush()
     hearing.close()

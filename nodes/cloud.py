@@ -6,17 +6,27 @@ The cloud; and every edge server where there is no cloud. Evaluation is off the 
 from functools import partial
 from pathlib import Path
 
+import numpy as np
+
+from learning.schedule import rate
+from nodes.compute import Computer
 from nodes.inside import Inside
 from nodes.phases import now
 from nodes.rounds import RoundServer
-from protocols.base import Tensors
+from nodes.storage import Storage
+from protocols import registry
+from protocols.base import Facts, Tensors
 from protocols.wire import Message, read_file, write_file
 
 
 def run(inside: Inside) -> None:
     """All global iterations, from the word to go."""
-    begun = read_file(_beginning(inside))
+    storage = Storage(inside)
+    begun = storage.read() or read_file(inside.run_dir / "initial.model")
     method = inside.method.Server(inside.settings, begun.tensors)
+    method.facts = _facts(inside)
+    if registry.sends_server_data(inside.plan.protocol):
+        method.data = _own_samples(inside.run_dir)
     control = inside.control if inside.plan.moves else None
     server = RoundServer(
         inside.spec,
@@ -25,6 +35,7 @@ def run(inside: Inside) -> None:
         inside.recorder,
         control=control,
         deserted=inside.restarted > 0,
+        computer=_computer(inside),
     )
     inside.control.say("bound")
     if not inside.restarted:
@@ -32,31 +43,40 @@ def run(inside: Inside) -> None:
         inside.control.say("ready")
         inside.control.wait_for("go")
         inside.control.say("round", round=0, end=now())
-    may_crash = any(event.get("node") == inside.spec.name for event in inside.plan.timeline)
     for number in range(begun.round + 1, inside.plan.rounds + 1):
         server.run(number, number, partial(_hand_over, inside, number - 1, method.model))
         inside.control.say("round", round=number, end=now())
-        if may_crash:
-            _remember(inside, number, method.model)
+        storage.write(number, method.model)
     _hand_over(inside, inside.plan.rounds, method.model)
     server.stop()
     final = Message("final", inside.spec.name, inside.plan.rounds, {}, method.model)
     write_file(inside.run_dir / _file_name("final", inside), final)
 
 
-def _beginning(inside: Inside) -> Path:
-    """The first model; after a restart that of the last finished round."""
-    first, last = inside.run_dir / "initial.model", _checkpoint(inside)
-    return last if inside.restarted and last.exists() else first
+def _facts(inside: Inside) -> Facts:
+    """The papers' letters in numbers."""
+    plan = inside.plan
+    samples = [node.samples for node in plan.nodes if node.role == "client"]
+    return Facts(
+        clients=len(samples),
+        sampled=min(plan.settings.get("clients_per_round") or len(samples), len(samples)),
+        samples=sum(samples),
+        server_samples=inside.spec.samples,
+        batch_size=plan.training["batch_size"],
+        learning_rate=rate(plan.training, 1),
+    )
 
 
-def _checkpoint(inside: Inside) -> Path:
-    return inside.spool / f"checkpoint-{inside.spec.name}.model"
+def _own_samples(run_dir: Path) -> Tensors:
+    with np.load(run_dir / "server_data.npz", allow_pickle=False) as stored:
+        return dict(stored)
 
 
-def _remember(inside: Inside, round: int, model: Tensors) -> None:
-    """What a restart begins with: the model of the last round that was finished."""
-    write_file(_checkpoint(inside), Message("checkpoint", inside.spec.name, round, {}, model))
+def _computer(inside: Inside) -> Computer | None:
+    """For a server that has samples of its own."""
+    if not inside.spec.samples:
+        return None
+    return Computer(inside.spec, inside.plan, inside.trainer(), life=inside.restarted)
 
 
 def _file_name(what: str, inside: Inside) -> str:

@@ -2,15 +2,16 @@
 
 import hashlib
 import time
+from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
 from typing import Any
 
 from learning.pool import SpoolTrainer, Waits, sleeping, standing_still
 from learning.schedule import rate
-from learning.seam import Result, Task, Trainer
+from learning.seam import Pending, Result, Task, Trainer
 from nodes.phases import now
-from protocols.base import Job
+from protocols.base import Job, Work
 from scenarios.plan import NodeSpec, Plan
 
 _FIXED = ("batch_size", "momentum", "weight_decay", "shuffle")  # the same in every iteration
@@ -37,38 +38,60 @@ def sleep_until(moment: float) -> None:
         time.sleep(left)
 
 
+@dataclass
+class Running:
+    """A training under way, and when the node's device would have finished it."""
+
+    pending: Pending
+    start: float
+    modelled: float
+    epochs: int
+    limit: float
+
+    def collect(self) -> tuple[Result, dict[str, Any]]:
+        """The result, and for the record how modelled and real time compare."""
+        sleep_until(self.start + self.modelled)
+        result = self.pending.result(self.limit)
+        overrun = max(0.0, now() - self.start - self.modelled)
+        return result, {"modelled": self.modelled, "overrun": overrun, "epochs": self.epochs}
+
+
 class Computer:
-    """Trains for one client and takes the time its device would."""
+    """Trains for one node and takes the time its device would."""
 
     def __init__(self, spec: NodeSpec, plan: Plan, trainer: Trainer, life: int = 0) -> None:
         self._spec, self._plan, self._trainer = spec, plan, trainer
         # A job that a crashed process left behind must not be taken for the new one's.
         self._life = f"-life{life}" if life else ""
 
-    def steps(self, epochs: int) -> int:
-        """Batches in that many passes over the client's samples."""
-        return epochs * ceil(self._spec.samples / self._plan.training["batch_size"])
+    def steps(self, work: Work) -> int:
+        """Batches in its passes over the node's own samples and those the work brings along."""
+        samples = self._spec.samples + work.more_samples
+        whole = work.epochs * ceil(samples / self._plan.training["batch_size"])
+        return min(whole, work.steps) if work.steps else whole
 
     def train(self, job: Job, number: int) -> tuple[Result, dict[str, Any]]:
-        """The result, and for the record how modelled and real time compare."""
+        """A client's job, from begin to end."""
+        return self.begin(job, number, job.to[0]).collect()
+
+    def begin(self, job: Job, number: int, label: str) -> Running:
+        """Have it done in round `number`; the label tells it from others of that round."""
         start, work = now(), job.work
         task = Task(
-            job=f"{self._spec.name}-{number}-{job.to[0]}{self._life}",
+            job=f"{self._spec.name}-{number}-{label}{self._life}",
             client=self._spec.index,
             epochs=work.epochs,
             seed=_seed(self._plan.seed, self._spec.index, number),
             rule=work.rule,
             settings=work.settings,
             tensors=job.model | work.tensors,
-            learning_rate=rate(self._plan.training, number),
+            learning_rate=rate(self._plan.training, max(number, 1)) * work.rate_factor,
+            steps=work.steps,
             **{key: self._plan.training[key] for key in _FIXED},
         )
         pending = self._trainer.submit(task)
-        modelled = self.steps(work.epochs) * self._spec.seconds_per_step
-        sleep_until(start + modelled)
-        result = pending.result(self._plan.limits["round"])
-        overrun = max(0.0, now() - start - modelled)
-        return result, {"modelled": modelled, "overrun": overrun, "epochs": work.epochs}
+        modelled = self.steps(work) * self._spec.seconds_per_step
+        return Running(pending, start, modelled, work.epochs, self._plan.limits["round"])
 
 
 def _seed(run: int, client: int, number: int) -> int:

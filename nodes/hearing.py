@@ -4,7 +4,7 @@ docs/multicell.md has the rules. Changes are told over the control line, as a ph
 its programs; they are taken in between trainings, never during one.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from nodes.inside import Inside
@@ -40,15 +40,19 @@ class Kept:
 class Hearing:
     """Joins and leaves servers; brings their models together and the updates back."""
 
-    def __init__(self, inside: Inside) -> None:
+    def __init__(self, inside: Inside, on_data: Callable[[Package], None]) -> None:
         self._inside, self._plan = inside, inside.plan
+        self._on_data = on_data
         self._spec, self._recorder = inside.spec, inside.recorder
         self._addresses = dict((*inside.spec.servers, *inside.spec.visits))
         self._heard: dict[str, Heard] = {}
         self._models: dict[str, Message] = {}  # came, and wait for those of the other servers
         self._kept: dict[str, Kept] = {}
         self._iteration = 0
-        self._longest_wait = self._plan.limits["join"] + 2 * self._plan.limits["round"]
+        # Who is drawn for few of the rounds may wait for most of the run.
+        sampled = self._plan.settings.get("clients_per_round", 0) > 0
+        rounds = 1 + self._plan.rounds * self._plan.settings.get("edge_rounds", 1) if sampled else 2
+        self._longest_wait = self._plan.limits["join"] + rounds * self._plan.limits["round"]
         self._waits_since = now()
         self._over = False
 
@@ -136,6 +140,8 @@ class Hearing:
             self._heard.pop(name).parent.close()
         elif message.kind == "welcome":
             self._welcomed(heard, message)
+        elif message.kind == "data":
+            self._on_data(Package(message.meta, message.tensors))
         else:
             heard.member, heard.stage = True, "training"
             self._iteration = message.meta["iteration"]

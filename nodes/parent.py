@@ -6,6 +6,8 @@ from protocols.base import Package
 from protocols.wire import Expected, Message, Refused
 from scenarios.plan import NodeSpec, Plan
 
+_DOWNLOADS = {"model": "download", "data": "supply"}  # what each is called on the record
+
 
 class UpdateRefused(Exception):
     """The parent did not accept what this node sent."""
@@ -32,7 +34,7 @@ class Parent:
             spec.name, self.name, address, plan.limits["message"], self._on_refusal, port
         )
         self._expected = Expected(
-            kinds=frozenset({"model", "stop", "refused", "welcome"}),
+            kinds=frozenset({"model", "data", "stop", "refused", "welcome"}),
             max_bytes=plan.limits["message"],
         )
 
@@ -65,17 +67,17 @@ class Parent:
         return self.deadline()
 
     def hear(self, deadline: float) -> Message | None:
-        """A model (its download on the record), welcome or stop; None if by then nothing came."""
+        """A model or data (each download on the record), welcome or stop; None if nothing came."""
         message = self.endpoint.receive(deadline, self._expected)
         if message is None:
             return None
         if message.kind == "refused":
             self._on_being_refused(str(message.meta.get("reason")))
             return None
-        if message.kind == "model":
+        if message.kind in _DOWNLOADS:
             self._recorder.phase(
                 self._spec.name,
-                "download",
+                _DOWNLOADS[message.kind],
                 message.meta["sent_at"],
                 now(),
                 message.meta["iteration"],

@@ -1,17 +1,18 @@
 """One round at a server: send to every child, combine what comes back, within the deadline."""
 
 import contextlib
+import random
 from collections.abc import Callable
 from math import ceil
 
 import zmq
 
-from nodes.compute import sleep_until
+from nodes.compute import Computer, Running, sleep_until
 from nodes.control import Control
 from nodes.membership import Members
 from nodes.phases import Recorder, now
 from nodes.transport import PORT, ServerEndpoint, first_to_hear
-from protocols.base import Package, Server
+from protocols.base import Moment, Package, Server
 from protocols.wire import Expected, Message, Refused
 from scenarios.plan import NodeSpec, Plan
 
@@ -32,7 +33,8 @@ class RoundServer:
     """The cloud's or an edge's dealings with its children.
 
     Where clients come and go it also has the launcher's `control` line: docs/multicell.md has the
-    rules. `deserted`: nobody is there at first, because this server was restarted.
+    rules. `deserted`: nobody is there at first, because this server was restarted. `computer`: by
+    which it trains itself, where the method has it do so.
     """
 
     def __init__(
@@ -44,16 +46,20 @@ class RoundServer:
         port: int = PORT,
         control: Control | None = None,
         deserted: bool = False,
+        computer: Computer | None = None,
     ) -> None:
         self._spec, self._plan = spec, plan
         self._method, self._recorder = method, recorder
-        self._control = control
+        self._control, self._computer = control, computer
         self.endpoint = ServerEndpoint(spec.name, plan.limits["message"], self._on_refusal, port)
+        self._shapes = method.update_shapes(plan.tensors)
         self._members = Members(() if deserted else spec.children)
         self._round = self._number = 0
+        self._supplied: set[str] = set()  # who has been sent what everybody gets once
         self._present: set[str] = set()  # who was sent the model and has not left since
         self._missing: set[str] = set()  # whose updates are waited for
         self._gone: set[str] = set()  # who left while its update was
+        self._received = 0  # bytes of updates in this round
 
     def admit(self) -> None:
         """Wait for the children to join."""
@@ -68,23 +74,29 @@ class RoundServer:
         self._round, self._number = round, number
         if self._control is not None:
             self._gather(self._control)
+        if number == 1:
+            self._study("before")
+        self._supply()
         start = now()
-        self._present = set(self._members.names)
-        reached = {child for child in self._members.names if self._send(child, number)}
+        chosen = self._chosen()
+        self._present = set(chosen)
+        reached = {child for child in chosen if self._send(child, number)}
         if len(reached) < self._wanted():
             raise RoundFailed(f"round {round}: only {self._count(len(reached))} can be reached")
+        studying = self._begin_study("beside")
         meanwhile()
         arrivals = self._collect(reached, number, start + self._plan.limits["round"])
+        self._end_study("beside", studying)
         last = now()
         for child, arrived in arrivals.items():
             self._recorder.phase(child, "wait", arrived, last, round, number=number)
         self._recorder.phase(self._spec.name, "wait", start, last, round, number=number)
         decisions = self._method.finish() if arrivals else self._method.nobody()
-        moved = len(arrivals) * sum(t.nbytes for t in self._method.model.values())
-        sleep_until(last + moved / self._spec.memory_bytes_per_second)
+        sleep_until(last + self._received / self._spec.memory_bytes_per_second)
         self._recorder.phase(
             self._spec.name, "aggregate", last, now(), round, number=number, **decisions
         )
+        self._study("after")
 
     def stop(self) -> None:
         """Tell the children that training is over, and close once that has left."""
@@ -94,6 +106,56 @@ class RoundServer:
             except zmq.ZMQError:
                 continue  # it left before us, as a quorum allows
         self.endpoint.close()
+
+    def _chosen(self) -> list[str]:
+        """Who takes part: all, or as many clients as the method draws for a round."""
+        names, sampled = self._members.names, self._plan.settings.get("clients_per_round", 0)
+        if not 0 < sampled < len(names) or self._plan.node(names[0]).role != "client":
+            return names
+        draw = random.Random(f"{self._plan.seed}/{self._spec.name}/{self._number}")
+        chosen = set(draw.sample(names, sampled))
+        return [name for name in names if name in chosen]
+
+    def _supply(self) -> None:
+        """To everybody who has not had it, ahead of the models on the same links."""
+        new = [name for name in self._members.names if name not in self._supplied]
+        package = self._method.supply() if new else None
+        if package is None:
+            return
+        for child in new:
+            meta = {**package.meta, "iteration": self._round}
+            message = Message("data", self._spec.name, self._number, meta, package.tensors)
+            with contextlib.suppress(zmq.ZMQError):  # gone: the model will say so
+                self.endpoint.send(child, message)
+                self._supplied.add(child)
+
+    def _study(self, moment: Moment) -> None:
+        self._end_study(moment, self._begin_study(moment))
+
+    def _begin_study(self, moment: Moment) -> Running | None:
+        """The server's own training, on its own device's time."""
+        job = self._method.study(moment)
+        if job is None:
+            return None
+        assert self._computer is not None, "a server without data of its own cannot train"
+        return self._computer.begin(job, self._number, moment)
+
+    def _end_study(self, moment: Moment, running: Running | None) -> None:
+        if running is None:
+            return
+        result, timing = running.collect()
+        self._method.studied(moment, result)
+        end = running.start + timing["modelled"] + timing["overrun"]
+        self._recorder.phase(
+            self._spec.name,
+            "compute",
+            running.start,
+            end,
+            self._round,
+            number=self._number,
+            moment=moment,
+            **timing,
+        )
 
     def _wanted(self) -> int:
         """How many of those present the round needs."""
@@ -120,6 +182,7 @@ class RoundServer:
         """Updates as they arrive, each combined at once; returns when each one came."""
         expected = self._expected(number)
         arrivals: dict[str, float] = {}
+        self._received = 0
         self._missing, self._gone = missing, set()
         while missing:
             message = self._next(deadline, expected)
@@ -143,6 +206,8 @@ class RoundServer:
                 continue
             missing.discard(message.sender)
             arrivals[message.sender] = arrived
+            size = sum(t.nbytes for t in message.tensors.values())
+            self._received += size
             self._recorder.phase(
                 message.sender,
                 "upload",
@@ -151,7 +216,7 @@ class RoundServer:
                 self._round,
                 number=number,
                 peer=self._spec.name,
-                bytes=sum(t.nbytes for t in message.tensors.values()),
+                bytes=size,
             )
         self._missing = set()
         return arrivals
@@ -160,7 +225,7 @@ class RoundServer:
         return Expected(
             kinds=frozenset({"update"}),
             round=number,
-            shapes=self._plan.tensors,
+            shapes=self._shapes,
             max_bytes=self._plan.limits["message"],
             plain=_JOIN if self._control else frozenset(),
         )
@@ -220,6 +285,7 @@ class RoundServer:
         name, since, holds = message.sender, message.meta.get("since"), message.meta.get("holds")
         if type(since) is not int or not self._members.enter(name, since):
             return
+        self._supplied.discard(name)  # it may have been restarted, and then has nothing
         returns = name in self._gone and holds == self._number
         if returns:
             self._gone.discard(name)

@@ -15,15 +15,18 @@ from protocols.base import Package, Work, sample_count
 
 @dataclass(frozen=True)
 class Settings:
-    """T, tau_i and tau_c."""
+    """T, tau_i and tau_c; and S, how many clients a server draws for each of its rounds."""
 
     rounds: int
     edge_rounds: int = 1
     local_epochs: int = 1
+    clients_per_round: int = 0  # 0: all
 
     def __post_init__(self) -> None:
         if self.edge_rounds < 1 or self.local_epochs < 1:
             raise ValueError("edge_rounds and local_epochs must be at least 1")
+        if self.clients_per_round < 0:
+            raise ValueError("clients_per_round must not be negative (0 is all of them)")
 
 
 class Server(base.Server):

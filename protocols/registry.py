@@ -6,11 +6,17 @@ from typing import Any
 # name in a scenario -> module
 _MODULES = {
     "fedavg": "protocols.fedavg",
+    "ds": "protocols.ds",
+    "dsl": "protocols.dsl",
     "es-fl": "protocols.es_fl",
     "fedadp": "protocols.fedadp",
+    "feddyn": "protocols.feddyn",
     "fedmes": "protocols.fedmes",
+    "fsl": "protocols.fsl",
+    "fsl-p": "protocols.fsl_p",
     "hierfavg": "protocols.hierfavg",
     "multicell": "protocols.multicell",
+    "scaffold": "protocols.scaffold",
     "tempo": "protocols.tempo",
 }
 
@@ -35,6 +41,21 @@ def wants_cloud(name: str) -> bool | None:
 def hears_all_cells(name: str) -> bool:
     """Whether a client where cells overlap deals with all of them, or with its own only."""
     return bool(getattr(load(name), "HEARS_ALL_CELLS", False))
+
+
+def wants_two_layers(name: str) -> bool:
+    """Whether the method is only for clients right below the cloud."""
+    return getattr(load(name), "LAYERS", None) == 2
+
+
+def needs_server_data(name: str) -> bool:
+    """Whether the server learns from samples of its own, or shares them."""
+    return bool(getattr(load(name), "NEEDS_SERVER_DATA", False))
+
+
+def sends_server_data(name: str) -> bool:
+    """Whether the server's samples cross the network."""
+    return bool(getattr(load(name), "SENDS_SERVER_DATA", False))
 
 
 def local_rule(name: str, settings: dict[str, Any]) -> Any:

@@ -10,12 +10,36 @@ from protocols.base import Tensors
 _STATISTICS = ("running_mean", "running_var", "num_batches_tracked")
 
 
+def is_weight(name: str) -> bool:
+    """Whether training changes that tensor of a model by gradients."""
+    return not name.endswith(_STATISTICS)
+
+
 def difference(model: Tensors, reference: Tensors) -> Tensors:
     """The weights of `model` minus those of `reference`, in double precision."""
     return {
         name: np.subtract(tensor, reference[name], dtype=np.float64)
         for name, tensor in model.items()
-        if not name.endswith(_STATISTICS)
+        if is_weight(name)
+    }
+
+
+def zeros(model: Tensors) -> Tensors:
+    """A zero for every weight of the model."""
+    return {name: np.zeros_like(tensor) for name, tensor in model.items() if is_weight(name)}
+
+
+def put_under(prefix: str, tensors: Tensors) -> Tensors:
+    """The same tensors with longer names: how a second set travels beside a model."""
+    return {prefix + name: tensor for name, tensor in tensors.items()}
+
+
+def take_from(prefix: str, tensors: Tensors) -> Tensors:
+    """Those that were put under the prefix, by their own names."""
+    return {
+        name.removeprefix(prefix): tensor
+        for name, tensor in tensors.items()
+        if name.startswith(prefix)
     }
 
 

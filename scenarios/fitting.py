@@ -28,6 +28,8 @@ def check_fit(scenario: Scenario, settings: Any) -> None:
             f"protocol.edge_rounds: {name} holds that many rounds at edges below a cloud, and here "
             "are none; set it to 1, or use a tree"
         )
+    _check_server_data(scenario, layers)
+    _check_sampling(scenario, settings)
     if task.partition == "main-classes" and not on_cells:
         raise BadInput('task.partition: main-classes are those of cells; use topology.kind "cells"')
     if task.rho != [1.0] and not on_cells:
@@ -35,6 +37,38 @@ def check_fit(scenario: Scenario, settings: Any) -> None:
     _check_mobility(scenario)
     timeline.check(scenario)
     _check_interfaces(scenario)
+
+
+def _check_server_data(scenario: Scenario, layers: int) -> None:
+    """Methods with data at the server are for clients right below it."""
+    name = scenario.protocol.name
+    if registry.wants_two_layers(name) and layers != 2:
+        raise BadInput(
+            f'protocol.name: {name} works between a cloud and its clients; use topology.kind "star"'
+        )
+    if registry.needs_server_data(name) and scenario.server_data is None:
+        raise BadInput(
+            f"server_data: missing; the server's own samples are what {name} works with "
+            '(e.g. kind = "iid" and samples = 500)'
+        )
+
+
+def _check_sampling(scenario: Scenario, settings: Any) -> None:
+    """No server can draw more clients than it has."""
+    drawn, topology = getattr(settings, "clients_per_round", 0), scenario.topology
+    if not drawn:
+        return
+    there = topology.clients_per_institution or topology.clients
+    if there is None:
+        raise BadInput(
+            "protocol.clients_per_round: in cells all clients take part; leave it out, or use a "
+            "star or a tree"
+        )
+    if drawn > there:
+        raise BadInput(
+            f"protocol.clients_per_round: {drawn} cannot be drawn of {there} clients; "
+            f"give at most {there}, or 0 for all"
+        )
 
 
 def _check_mobility(scenario: Scenario) -> None:

@@ -7,11 +7,17 @@ second.
 import dataclasses
 import json
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+
+
+def size_of(tensors: Mapping[str, tuple[str, tuple[int, ...]]]) -> int:
+    """Bytes of tensors with these types and shapes."""
+    return sum(np.dtype(kind).itemsize * math.prod(shape) for kind, shape in tensors.values())
 
 
 @dataclass(frozen=True)
@@ -90,6 +96,7 @@ class Plan:
     cells: dict[str, Any] | None = None
     timeline: tuple[dict[str, Any], ...] = ()  # what happens when, in order; see netem.timeline
     walk: dict[str, Any] | None = None  # how the clients move, when they do; see netem.mobility
+    update_bytes: int = 0  # what a client sends in a round: the model, or more
 
     @cached_property
     def _by_name(self) -> dict[str, NodeSpec]:
@@ -118,7 +125,7 @@ class Plan:
     @property
     def model_bytes(self) -> int:
         """The model's size as it travels, without header."""
-        return sum(np.dtype(kind).itemsize * math.prod(n) for kind, n in self.tensors.values())
+        return size_of(self.tensors)
 
     def to_json(self) -> str:
         return json.dumps(dataclasses.asdict(self), indent=1)

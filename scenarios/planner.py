@@ -9,7 +9,7 @@ from protocols import registry
 from scenarios import loader, quantities, timeline, wiring
 from scenarios.cells import main_classes
 from scenarios.errors import BadInput
-from scenarios.plan import LinkSpec, NodeSpec, Plan
+from scenarios.plan import LinkSpec, NodeSpec, Plan, size_of
 from scenarios.schema import Device, MixedDevice, Scenario
 from scenarios.wiring import SHORTEST_QUEUE, default_queue, shapes, topology_numbers
 
@@ -52,8 +52,10 @@ def plan(
     flops_per_step: int,
     tensors: Mapping[str, tuple[str, tuple[int, ...]]],
     classes: int = 0,
+    server_samples: int = 0,
 ) -> Plan:
-    """Fix every node and link of a run; `samples` are the clients' data set sizes in order."""
+    """Fix every node and link of a run; `samples` are the clients' data set sizes in order, and
+    `server_samples` that of the cloud's own."""
     topo = wiring.topo(scenario)
     links = wiring.links(topo, scenario)
     addresses = _addresses(links)
@@ -66,6 +68,7 @@ def plan(
             children[server].append(name)
     _check_everybody_has_work(children, {n: topo.nodeInfo(n)["role"] for n in parents})
     visited = wiring.visited(scenario)
+    own_samples = {"edge": 0, "cloud": server_samples}
     nodes = []
     clients = 0
     for name, parent in parents.items():
@@ -84,7 +87,7 @@ def plan(
                 device=device.profile or "custom",
                 seconds_per_step=seconds_per_step,
                 memory_bytes_per_second=float(quantities.size_in_bytes(device.memory)),
-                samples=samples[clients] if role == "client" else 0,
+                samples=samples[clients] if role == "client" else own_samples[role],
                 others=tuple(
                     (server, str(_shared_address(addresses, name, server)))
                     for server in others[name]
@@ -96,7 +99,8 @@ def plan(
             )
         )
         clients += role == "client"
-    task = scenario.task
+    task, settings = scenario.task, loader.protocol_settings(scenario)
+    update = registry.load(scenario.protocol.name).Server(settings, {}).update_shapes(tensors)
     made = Plan(
         run=run,
         clock=scenario.clock,
@@ -107,7 +111,7 @@ def plan(
         topology_numbers=topology_numbers(scenario),
         nodes=tuple(nodes),
         links=links,
-        settings=dataclasses.asdict(loader.protocol_settings(scenario)),
+        settings=dataclasses.asdict(settings),
         training={
             key: getattr(task, key)
             for key in (
@@ -122,8 +126,9 @@ def plan(
         cells=cells(scenario, classes),
         timeline=timeline.planned(scenario, links),
         walk=timeline.walk(scenario),
+        update_bytes=size_of(update),
     )
-    needed = made.model_bytes + HEADER_BYTES
+    needed = made.update_bytes + HEADER_BYTES
     if made.limits["message"] < needed:
         raise BadInput(f"limits.message: the model needs {needed} bytes; raise it to that or more")
     return made

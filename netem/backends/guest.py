@@ -33,8 +33,10 @@ AT_ONCE = "METRONOME_RUNS_AT_ONCE"
 def memory_needed(plan: Plan) -> int:
     """Bytes of guest memory that this plan may use."""
     servers = sum(1 for node in plan.nodes if node.children)
-    models = _MODELS_PER_NODE * len(plan.nodes) + 4 * servers
-    return _BASE_BYTES + _NODE_BYTES * len(plan.nodes) + models * plan.model_bytes
+    drawn = plan.settings.get("clients_per_round", 0) * plan.rounds or len(plan.nodes)
+    models = _MODELS_PER_NODE * min(len(plan.nodes), drawn + servers) + 4 * servers
+    held = max(plan.model_bytes, plan.update_bytes)
+    return _BASE_BYTES + _NODE_BYTES * len(plan.nodes) + models * held
 
 
 def check_room(plan: Plan) -> None:

@@ -1,0 +1,52 @@
+"""DS (Zhao et al. 2018; baseline of the FSL papers): FedAvg with a small data set shared by all.
+
+The server sends D_0 to every client once, over the same links as the models; each then trains on
+D_i and D_0 together, and weighs n_i + n_0 (FSL, eq. 3).
+"""
+
+from typing import Any
+
+import numpy as np
+
+from protocols import fedavg, server_learning
+from protocols.base import MORE_IMAGES, MORE_LABELS, Package, Tensors, Work
+from protocols.wire import Refused
+
+Settings = server_learning.Settings
+
+LAYERS = 2
+NEEDS_SERVER_DATA = True
+SENDS_SERVER_DATA = True
+
+
+def shared_samples(data: Tensors) -> Package:
+    """D_0 as it travels: a byte for a label where that is enough."""
+    images, labels = data["images"], data["labels"]
+    small = labels.astype(np.uint8) if labels.max(initial=0) < 256 else labels
+    return Package(tensors={MORE_IMAGES: images, MORE_LABELS: small})
+
+
+class Server(server_learning.Server):
+    """Shares D_0, then averages."""
+
+    def supply(self) -> Package:
+        return shared_samples(self.data)
+
+
+class Client(fedavg.Client):
+    """Trains on its own samples and those it was sent."""
+
+    def __init__(self, settings: Any) -> None:
+        super().__init__(settings)
+        self._shared: Tensors = {}
+
+    def supplied(self, package: Package) -> None:
+        if package.tensors.keys() != {MORE_IMAGES, MORE_LABELS}:
+            raise Refused("malformed", "not a data set")
+        self._shared = dict(package.tensors)
+        self._shared[MORE_LABELS] = package.tensors[MORE_LABELS].astype(np.int64)
+
+    def work(self, package: Package) -> Work:
+        work = super().work(package)
+        work.tensors = self._shared
+        return work

@@ -1,0 +1,21 @@
+"""DSL (FSL-short, section III): data sharing and server learning together.
+
+The server shares D_0 with all clients (DS), and trains on it itself after each combination (FSL).
+"""
+
+from protocols import ds, fsl
+from protocols.base import Package
+
+Settings = fsl.Settings
+Client = ds.Client
+
+LAYERS = 2
+NEEDS_SERVER_DATA = True
+SENDS_SERVER_DATA = True
+
+
+class Server(fsl.Server):
+    """FSL's, and D_0 for everybody."""
+
+    def supply(self) -> Package:
+        return ds.shared_samples(self.data)

@@ -1,0 +1,113 @@
+"""FedDyn (Acar et al. 2021): every client's objective is bent so that all agree where they meet.
+
+A client adds -<h_i, w> + alpha/2 |w - w_t|^2 to its loss and then h_i -= alpha (w_i - w_t); it keeps
+h_i. The server: h -= alpha/N sum over participants (w_i - w_t), model = mean(w_i) - h / alpha. Bytes
+are FedAvg's. h / alpha does not depend on alpha: with alpha -> 0 clients train as under FedAvg, while
+the server still adds the sum of all past updates over N.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from learning import rules
+from learning.seam import Result, Task
+from protocols import fedavg
+from protocols.averaging import WeightedMean
+from protocols.base import Package, Tensors, Work
+from protocols.weights import difference, put_under, take_from, zeros
+
+if TYPE_CHECKING:
+    from torch import nn
+
+LAYERS = 2
+
+
+@dataclass(frozen=True)
+class Settings(fedavg.Settings):
+    """alpha; the FSL paper's is .01."""
+
+    alpha: float = 0.01
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.alpha <= 0:
+            raise ValueError("alpha must be above 0")
+
+
+class Server(fedavg.Server):
+    """Holds h; averages plainly."""
+
+    def __init__(self, settings: Any, model: Tensors) -> None:
+        super().__init__(settings, model)
+        self.h = {name: array.astype(float) for name, array in zeros(model).items()}
+
+    def add(self, child: str, package: Package) -> None:
+        self._mean.add(package.tensors, 1)
+
+    def finish(self) -> dict[str, Any]:
+        participants, alpha = self._mean.weight, self.settings.alpha
+        mean, before = self._mean.mean(), self.model
+        moved = difference(self._mean.exact(), before)  # of the mean: 1/|P| of the sum
+        for name in self.h:
+            self.h[name] -= alpha / self.facts.clients * participants * moved[name]
+        self.model = mean | {
+            name: (mean[name] - h / alpha).astype(mean[name].dtype) for name, h in self.h.items()
+        }
+        self._mean = WeightedMean()
+        return {}
+
+
+class Client(fedavg.Client):
+    """Keeps h_i."""
+
+    def __init__(self, settings: Any) -> None:
+        super().__init__(settings)
+        self.h: Tensors = {}  # empty while it is zero
+
+    def kept(self) -> Tensors:
+        return self.h
+
+    def recall(self, kept: Tensors) -> None:
+        self.h = kept
+
+    def work(self, package: Package) -> Work:
+        self.h = self.h or zeros(package.tensors)
+        work = super().work(package)
+        work.rule, work.settings = "feddyn", {"alpha": self.settings.alpha}
+        work.tensors = put_under(rules.PREFIX, self.h)
+        return work
+
+    def reply(self, package: Package, result: Result) -> Package:
+        moved = difference(result.tensors, package.tensors)
+        self.h = {
+            name: (h - self.settings.alpha * moved[name]).astype(h.dtype)
+            for name, h in self.h.items()
+        }
+        return super().reply(package, result)
+
+
+class LocalRule(rules.LocalRule):
+    """The gradient of -<h_i, w> + alpha/2 |w - w_t|^2: alpha (w - w_t) - h_i."""
+
+    def __init__(self, settings: dict[str, Any]) -> None:
+        self._alpha = settings["alpha"]
+
+    def start(self, parameters: Sequence[tuple[str, nn.Parameter]], task: Task) -> None:
+        import torch
+
+        own = take_from(rules.PREFIX, task.tensors)
+        self._begun = {name: parameter.detach().clone() for name, parameter in parameters}
+        self._h = {
+            name: torch.tensor(own[name], device=parameter.device) for name, parameter in parameters
+        }
+
+    def adjust_gradients(
+        self, named_parameters: Sequence[tuple[str, nn.Parameter]], step: int
+    ) -> None:
+        for name, parameter in named_parameters:
+            if parameter.grad is not None:
+                drift = parameter.detach() - self._begun[name]
+                parameter.grad.add_(drift, alpha=self._alpha).sub_(self._h[name])

@@ -1,0 +1,47 @@
+"""FSL-p, non-incremental server learning (FSL, section II-B): the server as one more contributor.
+
+While the clients train x_t, so does the server on D_0, E_s epochs at their rate; its model counts
+gamma times the clients' mean, as f_0 counts gamma times F in eq. (5): (mean + gamma x_0) / (1 +
+gamma). The paper gives no formula for it.
+"""
+
+from typing import Any
+
+from learning.seam import Result
+from protocols import fedavg, fsl
+from protocols.averaging import WeightedMean
+from protocols.base import Job, Moment, Tensors, Work
+
+Settings = fsl.Settings
+Client = fedavg.Client
+
+LAYERS = 2
+NEEDS_SERVER_DATA = True
+
+
+class Server(fsl.Server):
+    """The server trains beside its clients and takes part in the average."""
+
+    def __init__(self, settings: Any, model: Tensors) -> None:
+        super().__init__(settings, model)
+        self._own: Tensors = {}
+
+    def study(self, moment: Moment) -> Job | None:
+        if moment != "beside" or self.settings.gamma == 0:
+            return None if moment == "after" else super().study(moment)
+        work = fsl.server_work(self.settings, self.facts)
+        return Job((), self.model, Work(work.epochs, steps=work.steps))
+
+    def studied(self, moment: Moment, result: Result) -> None:
+        if moment == "beside":
+            self._own = result.tensors
+        else:
+            super().studied(moment, result)
+
+    def finish(self) -> dict[str, Any]:
+        if self._own and self._mean.weight > 0:
+            both = WeightedMean()
+            both.add(self._mean.mean(), 1)
+            both.add(self._own, self.settings.gamma)
+            self._mean, self._own = both, {}
+        return super().finish()

@@ -1,0 +1,135 @@
+"""SCAFFOLD (Karimireddy et al. 2020, algorithm 1, option II): control variates against drift.
+
+The server sends x and c. A client takes steps y -= eta_l (g(y) - c_i + c) and then
+c_i+ = c_i - c + (x - y_i) / (K eta_l). It sends y_i and c_i+ - c_i: twice what FedAvg sends, both
+ways. The server: x += eta_g mean(y_i - x), c += S/N mean(c_i+ - c_i). Printed for plain SGD.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from learning import rules
+from learning.seam import Result, Task
+from protocols import fedavg
+from protocols.averaging import WeightedMean
+from protocols.base import Package, Shapes, Tensors, Work
+from protocols.server_learning import eta_g_of, step
+from protocols.weights import is_weight, put_under, take_from, zeros
+
+if TYPE_CHECKING:
+    from torch import nn
+
+LAYERS = 2
+VARIATE = "variate/"  # c on its way down, c_i+ - c_i on its way up
+
+
+@dataclass(frozen=True)
+class Settings(fedavg.Settings):
+    """eta_g; left out it is sqrt(S), as in the FSL paper."""
+
+    eta_g: float | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.eta_g is not None and self.eta_g <= 0:
+            raise ValueError("eta_g must be above 0 (or left out)")
+
+
+class Server(fedavg.Server):
+    """Holds c; averages plainly."""
+
+    def __init__(self, settings: Any, model: Tensors) -> None:
+        super().__init__(settings, model)
+        self.variate = zeros(model)  # c
+        self._changes = WeightedMean()
+
+    def update_shapes(self, model: Shapes) -> Shapes:
+        return {**model, **{VARIATE + name: model[name] for name in model if is_weight(name)}}
+
+    def outgoing(self, child: str) -> Package:
+        package = super().outgoing(child)
+        package.tensors = self.model | put_under(VARIATE, self.variate)
+        return package
+
+    def add(self, child: str, package: Package) -> None:
+        self._mean.add({name: package.tensors[name] for name in self.model}, 1)
+        self._changes.add(take_from(VARIATE, package.tensors), 1)
+
+    def finish(self) -> dict[str, Any]:
+        share = self._mean.weight / self.facts.clients  # S / N
+        eta_g = eta_g_of(self.settings.eta_g, self.facts.sampled)
+        self.model = step(self.model, self._mean, eta_g)
+        changes = self._changes.exact()
+        self.variate = {
+            name: (c + share * changes[name]).astype(c.dtype) for name, c in self.variate.items()
+        }
+        self._mean, self._changes = WeightedMean(), WeightedMean()
+        return {}
+
+
+class Client(fedavg.Client):
+    """Keeps c_i."""
+
+    def __init__(self, settings: Any) -> None:
+        super().__init__(settings)
+        self.variate: Tensors = {}  # c_i; empty while it is zero
+
+    def kept(self) -> Tensors:
+        return self.variate
+
+    def recall(self, kept: Tensors) -> None:
+        self.variate = kept
+
+    def work(self, package: Package) -> Work:
+        self.variate = self.variate or zeros(take_from(VARIATE, package.tensors))
+        work = super().work(package)
+        work.rule, work.tensors = "scaffold", put_under(rules.PREFIX, self.variate)
+        return work
+
+    def reply(self, package: Package, result: Result) -> Package:
+        before, self.variate = self.variate, take_from(rules.PREFIX, result.tensors)
+        changes = {name: self.variate[name] - before[name] for name in before}
+        answer = super().reply(package, result)
+        model = {n: t for n, t in result.tensors.items() if not n.startswith(rules.PREFIX)}
+        answer.tensors = model | put_under(VARIATE, changes)
+        return answer
+
+
+class LocalRule(rules.LocalRule):
+    """y -= eta_l (g(y) - c_i + c), K times."""
+
+    def __init__(self, settings: dict[str, Any]) -> None:
+        pass
+
+    def start(self, parameters: Sequence[tuple[str, nn.Parameter]], task: Task) -> None:
+        import torch
+
+        self._task = task
+        common, own = (take_from(prefix, task.tensors) for prefix in (VARIATE, rules.PREFIX))
+        self._drift = {
+            name: torch.tensor(common[name] - own[name], device=parameter.device)
+            for name, parameter in parameters
+        }
+
+    def adjust_gradients(
+        self, named_parameters: Sequence[tuple[str, nn.Parameter]], step: int
+    ) -> None:
+        for name, parameter in named_parameters:
+            if parameter.grad is not None:
+                parameter.grad.add_(self._drift[name])
+
+    def finish(
+        self, named_parameters: Sequence[tuple[str, nn.Parameter]], steps: int
+    ) -> Tensors:
+        """c_i+ = c_i - c + (x - y_i) / (K eta_l)."""
+        scale = steps * self._task.learning_rate
+        return {
+            name: (
+                (self._task.tensors[name] - parameter.detach().cpu().numpy()) / scale
+                - self._drift[name].cpu().numpy()
+            ).astype(self._task.tensors[name].dtype)
+            for name, parameter in named_parameters
+        }

@@ -1,0 +1,55 @@
+"""What methods with data at the server share: D_0, training on it beforehand, and the step eta_g.
+
+The settings are those of the FSL paper's section IV; FSL-short is the case eta_g = 1 with the
+server's step size (gamma eta_0) given directly. Clients are averaged by their sample counts, which
+the papers have all equal.
+"""
+
+from dataclasses import dataclass
+from math import sqrt
+
+from learning.seam import Result
+from protocols import fedavg
+from protocols.averaging import WeightedMean
+from protocols.base import Job, Moment, Tensors, Work
+
+
+@dataclass(frozen=True)
+class Settings(fedavg.Settings):
+    """Beside FedAvg's: the server's epochs on D_0 before the first round, and their rate."""
+
+    pretrain_epochs: int = 0
+    pretrain_rate: float = 0.01
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.pretrain_epochs < 0 or self.pretrain_rate <= 0:
+            raise ValueError("pretrain_epochs must not be negative, and pretrain_rate above 0")
+
+
+class Server(fedavg.Server):
+    """FedAvg from a model that the server may have trained on D_0 beforehand."""
+
+    settings: Settings
+
+    def study(self, moment: Moment) -> Job | None:
+        if moment != "before" or self.settings.pretrain_epochs == 0:
+            return None
+        factor = self.settings.pretrain_rate / self.facts.learning_rate
+        return Job((), self.model, Work(self.settings.pretrain_epochs, rate_factor=factor))
+
+    def studied(self, moment: Moment, result: Result) -> None:
+        self.model = result.tensors
+
+
+def step(model: Tensors, mean: WeightedMean, eta_g: float) -> Tensors:
+    """x_t + eta_g Delta_t (FSL, line 9), where x_t + Delta_t is the mean of the clients' models."""
+    if eta_g == 1:
+        return mean.mean()  # to the bit
+    exact = mean.exact()
+    return {name: (x + eta_g * (exact[name] - x)).astype(x.dtype) for name, x in model.items()}
+
+
+def eta_g_of(given: float | None, sampled: int) -> float:
+    """The given one, or the FSL paper's: sqrt(S)."""
+    return sqrt(sampled) if given is None else given
