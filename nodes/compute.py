@@ -64,7 +64,10 @@ class Computer:
             **{key: self._plan.training[key] for key in _FIXED},
         )
         pending = self._trainer.submit(task)
-        modelled = self.steps(work.epochs) * self._spec.seconds_per_step
+        steps = self.steps(work.epochs)
+        modelled = steps * self._spec.seconds_per_step
+        if work.rule:
+            modelled += self._spec.rule_seconds(steps)
         sleep_until(start + modelled)
         result = pending.result(self._plan.limits["round"])
         overrun = max(0.0, now() - start - modelled)
