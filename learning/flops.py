@@ -8,34 +8,48 @@ import hashlib
 import json
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from learning import models
 from learning.cache import cache_dir, write_json
+from learning.layers import tapped
+from protocols.costs import StepCosts
 
 DEFINITIONS = ("models.py", "lenet.py", "multicell_cnn.py", "resnet.py")
 
 
 def training_flops(model: str, channels: int, size: int, classes: int, batch_size: int) -> int:
     """Floating-point operations of one training step: forward and backward."""
-    return _counts(model, channels, size, classes, batch_size)["training"]
+    return int(_counts(model, channels, size, classes, batch_size)["training"])
 
 
 def forward_flops(model: str, channels: int, size: int, classes: int, batch_size: int) -> int:
     """Floating-point operations of the forward pass alone."""
-    return _counts(model, channels, size, classes, batch_size)["forward"]
+    return int(_counts(model, channels, size, classes, batch_size)["forward"])
+
+
+def step_costs(model: str, channels: int, size: int, classes: int, batch_size: int) -> StepCosts:
+    """The forward pass layer by layer, for methods whose local step does more than plain SGD."""
+    counts = _counts(model, channels, size, classes, batch_size)
+    return StepCosts(
+        parameters=counts["parameters"],
+        batch_size=batch_size,
+        forward=tuple(counts["layers"]),
+        representations=tuple(counts["representations"]),
+    )
 
 
 def model_bytes(model: str, channels: int, size: int, classes: int) -> int:
     """Bytes of the weights as they are exported and sent."""
-    return _counts(model, channels, size, classes, 1)["bytes"]
+    return int(_counts(model, channels, size, classes, 1)["bytes"])
 
 
-def _counts(model: str, channels: int, size: int, classes: int, batch_size: int) -> dict[str, int]:
+def _counts(model: str, channels: int, size: int, classes: int, batch_size: int) -> dict[str, Any]:
     models.check(model, size)
     name = f"{model}-{channels}x{size}x{size}-{classes}-{batch_size}-{_definitions()}.json"
     path = cache_dir() / "flops" / name
     with suppress(OSError, ValueError):
-        stored: dict[str, int] = json.loads(path.read_text())
+        stored: dict[str, Any] = json.loads(path.read_text())
         return stored
     counts = _count(model, channels, size, classes, batch_size)
     with suppress(OSError):
@@ -44,13 +58,13 @@ def _counts(model: str, channels: int, size: int, classes: int, batch_size: int)
 
 
 def _definitions() -> str:
-    """Changes with the files that define the models, so that no stale count is used."""
+    """Changes with the files that define the models, and with this one: no stale count is used."""
     folder = Path(__file__).parent
-    content = b"".join((folder / file).read_bytes() for file in DEFINITIONS)
+    content = b"".join((folder / file).read_bytes() for file in (*DEFINITIONS, Path(__file__).name))
     return hashlib.sha256(content).hexdigest()[:12]
 
 
-def _count(model: str, channels: int, size: int, classes: int, batch_size: int) -> dict[str, int]:
+def _count(model: str, channels: int, size: int, classes: int, batch_size: int) -> dict[str, Any]:
     import torch
     from torch.utils.flop_counter import FlopCounterMode
 
@@ -59,7 +73,11 @@ def _count(model: str, channels: int, size: int, classes: int, batch_size: int) 
     # Meta tensors have shapes but no content: the operations are counted, not computed.
     module.to("meta")
     images = torch.empty(batch_size, channels, size, size, device="meta")
-    with FlopCounterMode(display=False) as forward:
+    layers: list[tuple[int, int]] = []
+    with (
+        FlopCounterMode(display=False) as forward,
+        tapped(module, lambda _, o: layers.append((forward.get_total_flops(), o.numel()))),
+    ):
         outputs = module(images)
     with FlopCounterMode(display=False) as backward:
         outputs.sum().backward()
@@ -67,4 +85,7 @@ def _count(model: str, channels: int, size: int, classes: int, batch_size: int) 
         "forward": forward.get_total_flops(),
         "training": forward.get_total_flops() + backward.get_total_flops(),
         "bytes": sent,
+        "parameters": sum(parameter.numel() for parameter in module.parameters()),
+        "layers": [flops for flops, _ in layers],
+        "representations": [numbers for _, numbers in layers],
     }

@@ -90,7 +90,10 @@ class Computer:
             **{key: self._plan.training[key] for key in _FIXED},
         )
         pending = self._trainer.submit(task)
-        modelled = self.steps(work) * self._spec.seconds_per_step
+        steps = self.steps(work)
+        modelled = steps * self._spec.seconds_per_step
+        if work.rule:
+            modelled += self._spec.rule_seconds(steps)
         return Running(pending, start, modelled, work.epochs, self._plan.limits["round"])
 
 

@@ -17,6 +17,7 @@ from learning.seam import Result, Task
 from protocols import fedavg
 from protocols.averaging import WeightedMean
 from protocols.base import Package, Tensors, Work
+from protocols.costs import StepCosts
 from protocols.weights import difference, put_under, take_from, zeros
 
 if TYPE_CHECKING:
@@ -87,6 +88,11 @@ class Client(fedavg.Client):
             for name, h in self.h.items()
         }
         return super().reply(package, result)
+
+
+def extra_flops(costs: StepCosts) -> list[float]:
+    """w - w_t, times alpha, added to the gradient; and h_i taken off it."""
+    return [4.0 * costs.parameters]
 
 
 class LocalRule(rules.LocalRule):

@@ -3,6 +3,8 @@
 from importlib import import_module
 from typing import Any
 
+from protocols.costs import StepCosts
+
 # name in a scenario -> module
 _MODULES = {
     "fedavg": "protocols.fedavg",
@@ -61,3 +63,9 @@ def sends_server_data(name: str) -> bool:
 def local_rule(name: str, settings: dict[str, Any]) -> Any:
     """The rule by which that method changes a local training step."""
     return load(name).LocalRule(settings)
+
+
+def extra_flops(name: str, costs: StepCosts) -> list[float]:
+    """What the method's local steps cost beyond plain SGD, a cycle (see protocols.costs)."""
+    method = load(name)
+    return list(method.extra_flops(costs)) if hasattr(method, "extra_flops") else []

@@ -16,6 +16,7 @@ from learning.seam import Result, Task
 from protocols import fedavg
 from protocols.averaging import WeightedMean
 from protocols.base import Package, Shapes, Tensors, Work
+from protocols.costs import StepCosts
 from protocols.server_learning import eta_g_of, step
 from protocols.weights import is_weight, put_under, take_from, zeros
 
@@ -96,6 +97,11 @@ class Client(fedavg.Client):
         model = {n: t for n, t in result.tensors.items() if not n.startswith(rules.PREFIX)}
         answer.tensors = model | put_under(VARIATE, changes)
         return answer
+
+
+def extra_flops(costs: StepCosts) -> list[float]:
+    """c - c_i is there before the first step: each one adds it to the gradient."""
+    return [costs.parameters]
 
 
 class LocalRule(rules.LocalRule):

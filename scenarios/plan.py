@@ -64,6 +64,7 @@ class NodeSpec:
     samples: int
     others: tuple[tuple[str, str], ...] = ()  # more servers that it hears: name, address
     visits: tuple[tuple[str, str], ...] = ()  # servers that it may come to hear later
+    extra_seconds: tuple[float, ...] = ()  # of successive steps under the method's rule, a cycle
 
     @property
     def servers(self) -> tuple[tuple[str, str], ...]:
@@ -71,6 +72,13 @@ class NodeSpec:
         if self.parent is None or self.parent_address is None:
             return ()
         return ((self.parent, self.parent_address), *self.others)
+
+    def rule_seconds(self, steps: int) -> float:
+        """What the method's rule adds to so many training steps."""
+        if not self.extra_seconds:
+            return 0.0
+        cycles, rest = divmod(steps, len(self.extra_seconds))
+        return cycles * math.fsum(self.extra_seconds) + math.fsum(self.extra_seconds[:rest])
 
 
 @dataclass(frozen=True)
@@ -140,6 +148,7 @@ class Plan:
                     "children": tuple(node["children"]),
                     "others": tuple((name, at) for name, at in node.get("others", ())),
                     "visits": tuple((name, at) for name, at in node.get("visits", ())),
+                    "extra_seconds": tuple(node.get("extra_seconds", ())),
                 }
             )
             for node in tree["nodes"]

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from protocols import registry
+from protocols.costs import StepCosts
 from scenarios import loader, quantities, timeline, wiring
 from scenarios.cells import main_classes
 from scenarios.errors import BadInput
@@ -53,9 +54,11 @@ def plan(
     tensors: Mapping[str, tuple[str, tuple[int, ...]]],
     classes: int = 0,
     server_samples: int = 0,
+    costs: StepCosts | None = None,
 ) -> Plan:
     """Fix every node and link of a run; `samples` are the clients' data set sizes in order, and
     `server_samples` that of the cloud's own."""
+    extra_flops = registry.extra_flops(scenario.protocol.name, costs) if costs else []
     topo = wiring.topo(scenario)
     links = wiring.links(topo, scenario)
     addresses = _addresses(links)
@@ -96,6 +99,7 @@ def plan(
                     (f"edge{cell + 1}", str(_shared_address(addresses, name, f"edge{cell + 1}")))
                     for cell in (visited[clients] if role == "client" else ())
                 ),
+                extra_seconds=tuple(flops / device.speed for flops in extra_flops),
             )
         )
         clients += role == "client"

@@ -38,9 +38,16 @@ class Host:
         pass
 
 
-def computer(host: Host, seconds_per_step: float, seed: int = 1) -> Computer:
+def computer(
+    host: Host, seconds_per_step: float, seed: int = 1, extra_seconds: tuple[float, ...] = ()
+) -> Computer:
     plan = planned(star_scenario(limits={"round": "7s"}, seed=seed))
-    spec = dataclasses.replace(plan.node("client2"), seconds_per_step=seconds_per_step, samples=25)
+    spec = dataclasses.replace(
+        plan.node("client2"),
+        seconds_per_step=seconds_per_step,
+        samples=25,
+        extra_seconds=extra_seconds,
+    )
     return Computer(spec, plan, host)
 
 
@@ -61,6 +68,16 @@ def test_a_node_that_finishes_early_sleeps_the_rest() -> None:
     assert timing["modelled"] == pytest.approx(0.3)
     assert time.monotonic() - before == pytest.approx(0.3, abs=0.1)
     assert timing["overrun"] < 0.1
+
+
+def test_only_a_job_with_a_rule_takes_the_rules_time() -> None:
+    client = computer(Host(), 0.001, extra_seconds=(0.001, 0.01))
+
+    _, plain = client.train(job(Work(epochs=1)), 1)
+    _, ruled = client.train(job(Work(epochs=1, rule="fedprox")), 2)
+
+    assert plain["modelled"] == 3 * 0.001
+    assert ruled["modelled"] == 3 * 0.001 + 0.012  # the rule's three steps: 1, 10 and 1 ms
 
 
 def test_a_node_that_finishes_late_says_by_how_much() -> None:

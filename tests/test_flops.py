@@ -43,6 +43,29 @@ def test_every_file_that_defines_a_model_counts_as_its_definition() -> None:
     assert ours == set(flops.DEFINITIONS) - {"models.py"}
 
 
+def test_the_forward_pass_is_counted_layer_by_layer() -> None:
+    costs = flops.step_costs("lenet5", 1, 28, 10, 2)
+
+    first = 2 * 28 * 28 * 6 * 25
+    second = first + 2 * 10 * 10 * 16 * 150
+    third = second + 2 * 400 * 120
+    fourth = third + 2 * 120 * 84
+    whole = fourth + 2 * 84 * 10
+    assert costs.forward == (2 * first, 2 * second, 2 * third, 2 * fourth, 2 * whole)
+    assert whole == LENET_FORWARD
+    assert costs.representations == (2 * 6 * 28 * 28, 2 * 16 * 10 * 10, 2 * 120, 2 * 84, 2 * 10)
+    assert (costs.parameters, costs.batch_size) == (61_706, 2)
+
+
+def test_a_layer_without_multiplications_of_its_own_costs_what_came_before() -> None:
+    costs = flops.step_costs("resnet18", 3, 32, 10, 1)
+
+    convolutions, shortcuts, batch_norms = 1 + 16, 3, 1 + 16 + 3
+    assert len(costs.forward) == convolutions + shortcuts + batch_norms + 1
+    assert costs.forward[0] == costs.forward[1] == 2 * 32 * 32 * 64 * 27  # BatchNorm comes second
+    assert costs.forward[-1] == flops.forward_flops("resnet18", 3, 32, 10, 1)
+
+
 def test_resnet_costs_about_what_its_authors_say() -> None:
     per_image = flops.forward_flops("resnet18", 3, 32, 10, 1)
     assert per_image == pytest.approx(2 * 0.56e9, rel=0.02)

@@ -8,6 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from netem import shaping, topologies
+from protocols import fedavg, registry
+from protocols.costs import StepCosts
 from scenarios import loader, planner
 from scenarios.errors import BadInput
 from scenarios.plan import LinkSpec, NodeSpec, Plan, Shape
@@ -64,6 +66,31 @@ def test_a_step_takes_its_flops_over_the_devices_speed_and_the_overhead() -> Non
     assert plan.node("client1").memory_bytes_per_second == 4e9
     assert plan.node("client1").device == "custom"
     assert plan.node("inst1").device == "phone"
+
+
+def test_a_rules_steps_take_their_own_flops_over_the_devices_speed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    device = {"speed": 2e9, "overhead": "3ms", "memory": "4gb"}
+    costs = StepCosts(parameters=7, batch_size=10, forward=(5, 9), representations=(1, 2))
+    monkeypatch.setattr(fedavg, "extra_flops", lambda c: [2e6, c.forward[1] * 1e6], raising=False)
+    scenario = loader.check(star_scenario(devices={"client": device, "cloud": "phone"}))
+
+    plan = planner.plan(scenario, "run", "pool", [1, 1, 1], 10, {}, costs=costs)
+
+    assert plan.node("client1").extra_seconds == (0.001, 0.0045)
+    assert plan.node("client1").seconds_per_step == 10 / 2e9 + 0.003
+    # Five steps: 1 + 4.5 + 1 + 4.5 + 1 ms
+    assert plan.node("client1").rule_seconds(5) == pytest.approx(0.012, rel=1e-15)
+    assert plan.node("client1").rule_seconds(0) == 0
+    assert Plan.from_json(plan.to_json()) == plan
+
+
+def test_plain_methods_pay_for_no_rule() -> None:
+    costs = StepCosts(parameters=7, batch_size=10, forward=(5, 9), representations=(1, 2))
+
+    assert registry.extra_flops("fedavg", costs) == []
+    assert planned(star_scenario()).node("client1").rule_seconds(1000) == 0
 
 
 # Addresses and names
@@ -234,6 +261,7 @@ NODES = st.builds(
     seconds_per_step=NUMBERS,
     memory_bytes_per_second=NUMBERS,
     others=st.lists(st.tuples(NAMES, NAMES), max_size=2).map(tuple),
+    extra_seconds=st.lists(NUMBERS, max_size=2).map(tuple),
 )
 PLAIN = st.dictionaries(NAMES, st.none() | st.booleans() | NUMBERS | NAMES, max_size=3)
 SIZES = st.lists(st.integers(0, 99), max_size=3).map(tuple)
