@@ -12,7 +12,7 @@ from pathlib import Path
 from learning import models
 from learning.cache import cache_dir, write_json
 
-DEFINITIONS = ("models.py", "lenet.py", "multicell_cnn.py", "resnet.py")
+DEFINITIONS = ("models.py", "lenet.py", "fsl_cnn.py", "multicell_cnn.py", "resnet.py")
 
 
 def training_flops(model: str, channels: int, size: int, classes: int, batch_size: int) -> int:
