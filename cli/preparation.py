@@ -95,6 +95,7 @@ def prepare(scenario: Scenario, data_dir: Path | None, out: str | None) -> Prepa
         task.shared_samples,
         homes=scenario.topology.homes if scenario.topology.kind == "cells" else None,
         cells=scenario.topology.cells,
+        labels_each=task.labels_per_client,
     )
     shape = (data.channels, data.size, data.classes)
     module = models.build(task.model, *shape, seed=scenario.seed)

@@ -16,7 +16,7 @@ from scenarios.errors import BadInput
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-NAMES = ("lenet5", "multicell-cnn", "resnet18", "tiny-mlp")
+NAMES = ("lenet5", "fsl-emnist-cnn", "fsl-cifar-cnn", "multicell-cnn", "resnet18", "tiny-mlp")
 
 
 def check(name: str, size: int | None = None) -> None:
@@ -47,6 +47,11 @@ def _construct(name: str, channels: int, size: int, classes: int) -> nn.Module:
         from learning.lenet import LeNet5
 
         return LeNet5(channels, size, classes)
+    if name in ("fsl-emnist-cnn", "fsl-cifar-cnn"):
+        from learning.fsl_cnn import FslCifarCNN, FslEmnistCNN
+
+        kind = FslEmnistCNN if name == "fsl-emnist-cnn" else FslCifarCNN
+        return kind(channels, size, classes)
     if name == "multicell-cnn":
         from learning.multicell_cnn import MulticellCNN
 

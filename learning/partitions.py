@@ -9,10 +9,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from learning import main_classes
+from learning import labels_per_client, main_classes
 from scenarios.errors import BadInput
 
-NAMES = ("iid", "dirichlet", "main-classes")
+NAMES = ("iid", "dirichlet", "main-classes", "labels-per-client")
 _STREAM = 0x70617274  # keeps the partition's draws apart from others made with the same seed
 
 
@@ -26,12 +26,14 @@ def make(
     shared: bool = False,
     homes: Sequence[tuple[int, ...]] | None = None,
     cells: int | None = None,
+    labels_each: int | None = None,
 ) -> list[np.ndarray]:
     """For every client the indices of its training samples; the same for the same seed.
 
     With `shared` every client draws from the whole training set, whatever the others have: two may
     hold the same sample, and all together more than there are. `homes` has for every client the
-    cells it hears, its home cell first (see scenarios.cells).
+    cells it hears, its home cell first (see scenarios.cells); `labels_each` is the number of a
+    client's labels.
     """
     if shared:
         return [
@@ -46,6 +48,7 @@ def make(
                 _seed(seed, client),
                 homes=homes and homes[client : client + 1],
                 cells=cells,
+                labels_each=labels_each,
             )
         ]
     rng = np.random.default_rng((seed, _STREAM))
@@ -67,6 +70,11 @@ def make(
                 raise ValueError(f"{clients} clients have {len(homes)} homes")
             _sizes(len(labels), clients, samples_per_client)  # refuses impossible ones
             return main_classes.deal(labels, homes, cells, samples_per_client, rng)
+        case "labels-per-client":
+            if labels_each is None:
+                raise BadInput("task.labels_per_client: missing; labels-per-client needs it")
+            _sizes(len(labels), clients, samples_per_client)
+            return labels_per_client.deal(labels, clients, labels_each, samples_per_client, rng)
     close = difflib.get_close_matches(kind.lower(), NAMES, 1)
     hint = f'did you mean "{close[0]}"? ' if close else ""
     raise BadInput(f'task.partition: unknown kind "{kind}"; {hint}(there are {", ".join(NAMES)})')

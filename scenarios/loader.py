@@ -229,6 +229,14 @@ def _check_names(scenario: Scenario) -> None:
             raise BadInput(f'{place}: unknown {what} "{name}"; {did_you_mean(name, known)}')
     if scenario.task.partition == "dirichlet" and scenario.task.concentration is None:
         raise BadInput("task.concentration: missing; a dirichlet partition needs it (e.g. 1.0)")
+    by_labels = scenario.task.partition == "labels-per-client"
+    if by_labels and scenario.task.labels_per_client is None:
+        raise BadInput("task.labels_per_client: missing; this partition needs it (e.g. 2)")
+    if scenario.task.labels_per_client is not None and not by_labels:
+        raise BadInput(
+            f'task.labels_per_client: partition "{scenario.task.partition}" does not use it; '
+            'take it out, or set task.partition = "labels-per-client"'
+        )
     sections = (
         ("links", scenario.links, scenario.topology.tiers),
         ("devices", scenario.devices, scenario.topology.roles),

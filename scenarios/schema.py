@@ -32,6 +32,7 @@ class Task(Section):
     model: str
     partition: str = "iid"
     concentration: Annotated[float, Field(gt=0)] | None = None
+    labels_per_client: Count | None = None  # of partition "labels-per-client"
     samples_per_client: Count | None = None
     shared_samples: bool = False  # clients draw from all data: two may hold the same sample
     classes: Annotated[int, Field(ge=2)] | None = None  # only the first so many of the data set

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import warnings
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -18,6 +19,11 @@ from scenarios.errors import BadInput
     [
         ("lenet5", 1, 28, 10, 61_706),
         ("lenet5", 3, 32, 10, 62_006),
+        ("fsl-emnist-cnn", 1, 28, 45, 320 + 18_496 + 1_384_576 + 5_805),
+        ("fsl-emnist-cnn", 1, 28, 47, 320 + 18_496 + 1_384_576 + 6_063),
+        ("fsl-emnist-cnn", 3, 32, 10, 896 + 18_496 + 1_843_328 + 1_290),
+        ("fsl-cifar-cnn", 3, 32, 10, 545_098),
+        ("fsl-cifar-cnn", 1, 28, 10, 320 + 18_496 + 401_536 + 1_290),
         ("multicell-cnn", 1, 28, 10, 1_663_370),
         ("multicell-cnn", 3, 32, 9, 2_155_977),
         ("resnet18", 3, 32, 10, 11_173_962),
@@ -32,9 +38,8 @@ def test_model_has_the_stated_number_of_parameters(
     assert module(torch.zeros(2, channels, size, size)).shape == (2, classes)
 
 
-def test_multicell_cnn_is_the_papers_stack_of_layers() -> None:
-    ours = models.build("multicell-cnn", 3, 32, 9, seed=0)
-    stack = torch.nn.Sequential(
+def _multicell_stack() -> list[torch.nn.Module]:
+    return [
         torch.nn.Conv2d(3, 32, 5, padding=2),
         torch.nn.ReLU(),
         torch.nn.MaxPool2d(2),
@@ -45,11 +50,70 @@ def test_multicell_cnn_is_the_papers_stack_of_layers() -> None:
         torch.nn.Linear(4096, 512),
         torch.nn.ReLU(),
         torch.nn.Linear(512, 9),
-    )
-    pairs = zip(stack.state_dict(), ours.state_dict().values(), strict=True)
-    stack.load_state_dict(dict(pairs))
-    images = torch.randn(3, 3, 32, 32, generator=torch.Generator().manual_seed(1))
-    torch.testing.assert_close(ours(images), stack(images))
+    ]
+
+
+def _fsl_emnist_stack() -> list[torch.nn.Module]:
+    """FSL, appendix B-A, table II."""
+    return [
+        torch.nn.Conv2d(1, 32, 3, padding="same"),
+        torch.nn.ReLU(),
+        torch.nn.Conv2d(32, 64, 3),
+        torch.nn.ReLU(),
+        torch.nn.MaxPool2d(2),
+        torch.nn.Dropout(0.25),
+        torch.nn.Flatten(),
+        torch.nn.Linear(10816, 128),
+        torch.nn.ReLU(),
+        torch.nn.Dropout(0.5),
+        torch.nn.Linear(128, 45),
+    ]
+
+
+def _fsl_cifar_stack() -> list[torch.nn.Module]:
+    """FSL, appendix B-A, table III."""
+    return [
+        torch.nn.Conv2d(3, 32, 3, padding="same"),
+        torch.nn.ReLU(),
+        torch.nn.MaxPool2d(2),
+        torch.nn.Conv2d(32, 64, 3, padding="same"),
+        torch.nn.ReLU(),
+        torch.nn.MaxPool2d(2),
+        torch.nn.Dropout(0.25),
+        torch.nn.Flatten(),
+        torch.nn.Linear(4096, 128),
+        torch.nn.ReLU(),
+        torch.nn.Dropout(0.5),
+        torch.nn.Linear(128, 10),
+    ]
+
+
+@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize(
+    ("name", "shape", "classes", "layers"),
+    [
+        ("multicell-cnn", (3, 32), 9, _multicell_stack),
+        ("fsl-emnist-cnn", (1, 28), 45, _fsl_emnist_stack),
+        ("fsl-cifar-cnn", (3, 32), 10, _fsl_cifar_stack),
+    ],
+)
+def test_cnn_is_the_papers_stack_of_layers(
+    name: str,
+    shape: tuple[int, int],
+    classes: int,
+    layers: Callable[[], list[torch.nn.Module]],
+    training: bool,
+) -> None:
+    ours = models.build(name, *shape, classes, seed=0).train(training)
+    stack = torch.nn.Sequential(*layers()).train(training)
+    stack.load_state_dict(dict(zip(stack.state_dict(), ours.state_dict().values(), strict=True)))
+    channels, size = shape
+    images = torch.randn(3, channels, size, size, generator=torch.Generator().manual_seed(1))
+    outputs = []
+    for module in (ours, stack):
+        torch.manual_seed(2)  # the same units are dropped in both
+        outputs.append(module(images))
+    torch.testing.assert_close(*outputs)
 
 
 @pytest.mark.parametrize("batch", [1, 10, 32])

@@ -57,7 +57,9 @@ def test_clients_get_exactly_their_number_of_samples_and_share_none(
 def test_same_seed_gives_the_same_partition_and_another_seed_another(kind: str) -> None:
     first, again, other = (
         np.concatenate(
-            partitions.make(kind, LABELS, 10, 50, 0.5, seed, homes=[(0,), (1,)] * 5, cells=2)
+            partitions.make(
+                kind, LABELS, 10, 50, 0.5, seed, homes=[(0,), (1,)] * 5, cells=2, labels_each=2
+            )
         )
         for seed in (1, 1, 2)
     )
@@ -100,6 +102,7 @@ def test_class_that_runs_out_is_made_up_from_what_is_left() -> None:
         ("dirichlet", 3, 10, 0.0, "task.partition: the concentration must be above 0"),
         ("dirichlet", 3, 10, float("nan"), "task.partition: the concentration must be above 0"),
         ("dirichlett", 3, 10, 1.0, 'task.partition: .*did you mean "dirichlet"'),
+        ("labels-per-client", 3, 10, None, "task.labels_per_client: missing; labels-per-client"),
         ("main-classes", 3, 10, None, "task.partition: main-classes needs cells; set topology"),
     ],
 )
