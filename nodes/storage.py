@@ -1,4 +1,4 @@
-"""What a node keeps through a crash, as on its own disk; nothing is written where none can crash."""
+"""What a node keeps through a crash, as on its own disk; only written where it may crash."""
 
 from nodes.inside import Inside
 from protocols.base import Tensors

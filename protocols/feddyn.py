@@ -1,9 +1,9 @@
 """FedDyn (Acar et al. 2021): every client's objective is bent so that all agree where they meet.
 
-A client adds -<h_i, w> + alpha/2 |w - w_t|^2 to its loss and then h_i -= alpha (w_i - w_t); it keeps
-h_i. The server: h -= alpha/N sum over participants (w_i - w_t), model = mean(w_i) - h / alpha. Bytes
-are FedAvg's. h / alpha does not depend on alpha: with alpha -> 0 clients train as under FedAvg, while
-the server still adds the sum of all past updates over N.
+A client adds -<h_i, w> + alpha/2 |w - w_t|^2 to its loss and then h_i -= alpha (w_i - w_t), which
+it keeps. The server: h -= alpha/N sum over participants (w_i - w_t), model = mean(w_i) - h / alpha.
+Bytes are FedAvg's. h / alpha does not depend on alpha: with alpha -> 0 clients train as under
+FedAvg, while the server still adds the sum of all past updates over N.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ NEEDS_SERVER_DATA = True
 
 @dataclass(frozen=True)
 class Settings(server_learning.Settings):
-    """gamma, eta_g and eta_0; E_s, or K_0. Left out, they are those of the FSL paper's section IV."""
+    """gamma, eta_g and eta_0; E_s or K_0. What is left out is as in the FSL paper's section IV."""
 
     gamma: float = 1.0
     eta_g: float | None = None  # sqrt(S)
@@ -48,11 +48,10 @@ def server_work(settings: Settings, facts: Facts) -> Work:
     else:
         epochs = settings.server_epochs or server_epochs(facts, settings.local_epochs)
         steps = epochs * epoch
-    eta_0 = settings.eta_0
-    if eta_0 is None:
-        factor = sqrt(facts.sampled) * local / steps  # follows the clients' rate as it decays
-    else:
-        factor = eta_0 / facts.learning_rate
+    if settings.eta_0 is not None:
+        factor = settings.eta_0 / facts.learning_rate
+    else:  # sqrt(S) K / K_0 times the clients' rate, also as that decays
+        factor = sqrt(facts.sampled) * local / steps
     return Work(epochs, steps=settings.server_steps, rate_factor=settings.gamma * factor)
 
 

@@ -127,9 +127,7 @@ class LocalRule(rules.LocalRule):
             if parameter.grad is not None:
                 parameter.grad.add_(self._drift[name])
 
-    def finish(
-        self, named_parameters: Sequence[tuple[str, nn.Parameter]], steps: int
-    ) -> Tensors:
+    def finish(self, named_parameters: Sequence[tuple[str, nn.Parameter]], steps: int) -> Tensors:
         """c_i+ = c_i - c + (x - y_i) / (K eta_l)."""
         scale = steps * self._task.learning_rate
         return {

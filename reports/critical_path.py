@@ -3,8 +3,9 @@
 The cloud's aggregation had to wait for the update that came last. That update's way leads back
 through its sender: a client's computing and download, or an edge's own rounds, last one first, each
 with the client that came last there. Where cells overlap a client has several servers: its device
-trains for one after another, and may have waited for another's model. Whatever no phase of the
-chain covers is waiting.
+trains for one after another, and may have waited for another's model. A server's own training is
+on the way where it comes after the updates, or before all. Whatever no phase of the chain covers is
+waiting.
 """
 
 from bisect import bisect_right
@@ -33,6 +34,7 @@ class PhaseIndex:
         self._devices: dict[str, list[Event]] = {}
         self._last_uploads: dict[tuple[str, int], Event] = {}
         self._served: dict[tuple[str, int], list[int]] = {}
+        self._studies: dict[tuple[str, int, str], Event] = {}
         for event in events:
             self._file(event)
         self.rounds.sort(key=lambda event: event.round)
@@ -60,10 +62,17 @@ class PhaseIndex:
         """The numbers of the rounds a server held in a global iteration, last one first."""
         return sorted(self._served.get((server, round), ()), reverse=True)
 
+    def study(self, server: str, number: int, moment: str) -> Event | None:
+        """A server's own training: before its first round, beside its clients', or after them."""
+        return self._studies.get((server, number, moment))
+
     def _file(self, event: Event) -> None:
         if event.phase == "round":
             self.rounds.append(event)
         if event.number is None:
+            return
+        if moment := event.fields.get("moment"):
+            self._studies[event.node, event.number, moment] = event
             return
         self._phases[event.node, event.phase, event.number, event.peer or ""] = event
         if event.phase in ("compute", "download"):
@@ -85,14 +94,17 @@ def critical_path(index: PhaseIndex, round: Event) -> list[Step]:
 
 
 def _retrace_server(walk: "_Walk", index: PhaseIndex, server: str, number: int) -> None:
+    walk.take(index.study(server, number, "after"))
     walk.take(index.phase(server, "aggregate", number))
-    upload = index.last_upload(server, number)
-    if upload is None:
-        return
-    walk.take(upload)
-    for inner in index.served(upload.node, upload.round):
-        _retrace_server(walk, index, upload.node, inner)
-    _retrace_device(walk, index, upload, number)
+    upload, beside = index.last_upload(server, number), index.study(server, number, "beside")
+    if beside is not None and (upload is None or upload.end < beside.end):
+        walk.take(beside)
+    elif upload is not None:
+        walk.take(upload)
+        for inner in index.served(upload.node, upload.round):
+            _retrace_server(walk, index, upload.node, inner)
+        _retrace_device(walk, index, upload, number)
+    walk.take(index.study(server, number, "before"))
 
 
 def _retrace_device(walk: "_Walk", index: PhaseIndex, upload: Event, number: int) -> None:

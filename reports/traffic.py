@@ -11,7 +11,7 @@ from scenarios.plan import Plan
 # A server's cable to its own switch: what it carried was counted on its children's links already.
 ATTACHMENT = "attachment"
 
-_CARRIES = {"upload": "up", "download": "down"}
+_CARRIES = {"upload": "up", "download": "down", "supply": "down"}
 
 
 @dataclass

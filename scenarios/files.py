@@ -82,11 +82,16 @@ def read(path: Path, depth: int = 0) -> dict[str, Any]:
 
 
 def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """Tables key by key, anything else replaced; links and devices keep their entries whole."""
+    """Tables key by key, anything else replaced; links and devices keep their entries whole.
+
+    A table of another `kind` has other keys: it is replaced too.
+    """
     result = dict(below)
     for key, value in above.items():
         old = result.get(key)
         if not isinstance(value, dict) or not isinstance(old, dict):
+            result[key] = value
+        elif "kind" in value and value["kind"] != old.get("kind", value["kind"]):
             result[key] = value
         else:
             result[key] = old | value if key in _WHOLE else merged(old, value)

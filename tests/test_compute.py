@@ -57,7 +57,15 @@ def job(work: Work) -> Job:
 
 def test_steps_are_the_batches_of_all_epochs_the_last_one_of_each_partly_filled() -> None:
     # 25 samples in batches of 10 are 3 steps
-    assert computer(Host(), 0.1).steps(epochs=4) == 12
+    assert computer(Host(), 0.1).steps(Work(epochs=4)) == 12
+
+
+def test_steps_end_where_the_work_says_and_count_samples_it_brings_along() -> None:
+    shared = {"samples/labels": np.zeros(10, np.int64)}
+
+    assert computer(Host(), 0.1).steps(Work(epochs=4, steps=5)) == 5
+    assert computer(Host(), 0.1).steps(Work(epochs=1, steps=5)) == 3, "there are no more"
+    assert computer(Host(), 0.1).steps(Work(epochs=2, tensors=shared)) == 8, "35 are 4 batches"
 
 
 def test_a_node_that_finishes_early_sleeps_the_rest() -> None:

@@ -52,6 +52,50 @@ STAR = [
 ]
 
 
+def _study(moment: str, start: float, end: float) -> Event:
+    """The cloud's own training."""
+    event = _event("cloud", "compute", start, end)
+    event.fields["moment"] = moment
+    return event
+
+
+def test_a_servers_training_before_the_round_and_after_it_is_on_the_path() -> None:
+    events = [
+        _study("before", 0.0, 2.0),
+        *_child("client1", "cloud", [2.0, 3.0, 5.0, 5.0, 6.0]),
+        _event("cloud", "aggregate", 6.0, 6.5),
+        _study("after", 6.5, 8.0),
+        _event("cloud", "round", 0.0, 8.0, None),
+    ]
+
+    assert _path(events) == [
+        ("cloud", "compute", 0.0, 2.0),
+        ("client1", "download", 2.0, 3.0),
+        ("client1", "compute", 3.0, 5.0),
+        ("client1", "upload", 5.0, 6.0),
+        ("cloud", "aggregate", 6.0, 6.5),
+        ("cloud", "compute", 6.5, 8.0),
+    ]
+
+
+@pytest.mark.parametrize(("own_end", "waits_for"), [(5.0, "client1"), (7.0, "cloud")])
+def test_a_server_that_trains_beside_its_clients_waits_for_whoever_is_last(
+    own_end: float, waits_for: str
+) -> None:
+    last = max(6.0, own_end)
+    events = [
+        *_child("client1", "cloud", [0.0, 1.0, 4.0, 4.0, 6.0]),
+        _study("beside", 0.0, own_end),
+        _event("cloud", "aggregate", last, last + 0.5),
+        _event("cloud", "round", 0.0, last + 0.5, None),
+    ]
+
+    path = _path(events)
+
+    assert [node for node, phase, *_ in path if phase == "compute"] == [waits_for]
+    assert sum(end - start for *_, start, end in path) == pytest.approx(last + 0.5)
+
+
 def test_a_star_round_is_set_by_the_client_whose_update_came_last() -> None:
     path = _path(STAR)
 
