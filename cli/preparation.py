@@ -31,6 +31,12 @@ class Prepared:
     parts: list[np.ndarray]
     data_dir: Path | None
     engine: str = "torch"
+    server: tuple[np.ndarray, np.ndarray] | None = None  # the server's own images and labels
+
+    @property
+    def server_samples(self) -> int:
+        """n_0; 0 without [server_data]."""
+        return 0 if self.server is None else len(self.server[1])
 
     def write(self) -> None:
         """Make the run directory and put there all that nodes and workers read."""
@@ -54,6 +60,10 @@ class Prepared:
             "partition": "partition.npz",
             "seed": self.scenario.seed,
         }
+        if self.server is not None:
+            learning["server_data"] = "server_data.npz"
+            images, labels = self.server
+            np.savez(self.run_dir / "server_data.npz", images=images, labels=labels)
         (self.run_dir / "learning.json").write_text(json.dumps(learning))
         (self.run_dir / "scenario.toml").write_text(loader.dump(self.scenario))
         (self.run_dir / "plan.json").write_text(self.plan.to_json())
@@ -80,7 +90,7 @@ def prepare(scenario: Scenario, data_dir: Path | None, out: str | None) -> Prepa
     """Load the data, split it, make the first model, and plan; nothing is written yet."""
     import torch
 
-    from learning import datasets, flops, lenet_training, models, partitions
+    from learning import datasets, flops, lenet_training, models, partitions, server_data
 
     run_dir = output_directory(scenario, out)
     task, clients = scenario.task, scenario.topology.client_count
@@ -97,6 +107,9 @@ def prepare(scenario: Scenario, data_dir: Path | None, out: str | None) -> Prepa
         cells=scenario.topology.cells,
         labels_each=task.labels_per_client,
     )
+    server = None
+    if scenario.server_data is not None:
+        server = server_data.gather(scenario.server_data, data, parts, scenario.seed, data_dir)
     shape = (data.channels, data.size, data.classes)
     module = models.build(task.model, *shape, seed=scenario.seed)
     initial = models.export(module)
@@ -115,7 +128,7 @@ def prepare(scenario: Scenario, data_dir: Path | None, out: str | None) -> Prepa
     )
     in_c = lenet_training.can_train(module, *shape) and not torch.cuda.is_available()
     engine = "lenet5.c" if in_c else "torch"
-    return Prepared(scenario, plan, run_dir, initial, parts, data_dir, engine)
+    return Prepared(scenario, plan, run_dir, initial, parts, data_dir, engine, server)
 
 
 def _measured(

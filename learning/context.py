@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from learning import datasets, lenet_training, models
 from learning.datasets import Dataset
 from learning.memory import keep_freed_memory
+from learning.seam import SERVER
 
 CACHED_BYTES = 256 * 2**20
 
@@ -28,11 +29,13 @@ class Context:
         module: nn.Module,
         device: torch.device | None = None,
         cached_bytes: int = CACHED_BYTES,
+        server: tuple[np.ndarray, np.ndarray] | None = None,
     ) -> None:
         self.dataset = dataset
         self.partition = partition
         self.device = device or torch.device("cpu")
         self.module = module.to(self.device)
+        self._server = server  # its images and labels
         self._cached_bytes = cached_bytes
         self._samples: OrderedDict[int, tuple[Tensor, Tensor]] = OrderedDict()
         shape = (1, dataset.channels, 1, 1)
@@ -59,11 +62,15 @@ class Context:
         )
         with np.load(run_dir / settings["partition"], allow_pickle=False) as stored:
             partition = [stored[f"client{i}"] for i in range(len(stored.files))]
+        server = None
+        if "server_data" in settings:
+            with np.load(run_dir / settings["server_data"], allow_pickle=False) as stored:
+                server = stored["images"], stored["labels"]
         module = models.build(
             settings["model"], dataset.channels, dataset.size, dataset.classes, settings["seed"]
         )
         device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-        return cls(dataset, partition, module, device)
+        return cls(dataset, partition, module, device, server=server)
 
     def warm_up(self) -> None:
         """One step of no consequence: the first one in a process takes far longer than the rest."""
@@ -72,17 +79,29 @@ class Context:
         self.module.zero_grad(set_to_none=True)
 
     def samples(self, client: int) -> tuple[Tensor, Tensor]:
-        """The client's normalised images and its labels, on the device."""
+        """The client's, or SERVER's, normalised images and its labels, on the device."""
         if client in self._samples:
             self._samples.move_to_end(client)
             return self._samples[client]
-        indices = self.partition[client]
-        images = self.normalised(self.dataset.train_images[indices])
-        labels = torch.tensor(self.dataset.train_labels[indices], device=self.device)
+        raw_images, raw_labels = self._raw(client)
+        images = self.normalised(raw_images)
+        labels = torch.tensor(raw_labels, device=self.device)
         self._samples[client] = images, labels
         while len(self._samples) > 1 and self._held() > self._cached_bytes:
             self._samples.popitem(last=False)
         return images, labels
+
+    @property
+    def has_server_samples(self) -> bool:
+        return self._server is not None
+
+    def _raw(self, client: int) -> tuple[np.ndarray, np.ndarray]:
+        if client == SERVER:
+            if self._server is None:
+                raise ValueError("the server has no samples; the scenario lacks [server_data]")
+            return self._server
+        indices = self.partition[client]
+        return self.dataset.train_images[indices], self.dataset.train_labels[indices]
 
     def normalised(self, images: np.ndarray) -> Tensor:
         """Pixels as floats of mean 0 and deviation 1 per channel, on the device."""

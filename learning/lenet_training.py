@@ -35,7 +35,7 @@ def train(module: nn.Module, images: Tensor, labels: Tensor, order: Tensor, task
         _pointer(flat),
         *_shape(images, parameters),
         *(_pointer(tensor) for tensor in (images, labels, order)),
-        *(ctypes.c_int64(n) for n in (len(labels), len(order), task.batch_size)),
+        *(ctypes.c_int64(n) for n in (order.shape[1], len(order), task.batch_size)),
         *(ctypes.c_float(x) for x in (task.learning_rate, task.momentum, task.weight_decay)),
     )
     if math.isnan(loss) and flat[-1].item() == before:

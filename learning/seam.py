@@ -6,6 +6,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
+SERVER = -1  # the index by which the server's own samples are asked for
+# Samples that a task brings along, which are trained on beside the client's own: pixels as bytes.
+EXTRA_IMAGES, EXTRA_LABELS = "samples/images", "samples/labels"
 JOB_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
@@ -18,7 +21,7 @@ class Task:
     """What to train, on whose samples, and how."""
 
     job: str  # unique within a run and safe as a file name, e.g. "client3-r2-i1"
-    client: int  # index into the run's partition: whose samples to train on
+    client: int  # index into the run's partition, or SERVER: whose samples to train on
     epochs: int
     batch_size: int
     learning_rate: float
@@ -28,8 +31,10 @@ class Task:
     seed: int  # fixes batch order and dropout
     rule: str  # "" is plain SGD, else the protocol whose `local_rule` changes the step
     settings: dict[str, Any]  # that rule's settings, plain data
-    # The model's weights by state_dict name; a rule's extras under names starting "rule/".
+    # The model's weights by state_dict name; a rule's extras under names starting "rule/", and
+    # perhaps samples to train on besides.
     tensors: dict[str, np.ndarray]
+    steps: int = 0  # stop after so many batches, also amid an epoch; 0: all of all epochs
 
     def __post_init__(self) -> None:
         if not JOB_NAME.fullmatch(self.job):

@@ -1,6 +1,7 @@
 """Local training: SGD with momentum and weight decay over one client's samples."""
 
 import time
+from collections.abc import Iterable
 from math import ceil
 from typing import cast
 
@@ -9,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from learning import lenet_training
+from learning import extra_samples, lenet_training
 from learning.context import Context
 from learning.models import export, load_weights
 from learning.rules import PREFIX, LocalRule
@@ -31,13 +32,14 @@ def train(task: Task, context: Context, rule: LocalRule | None = None) -> Result
     module = context.module
     load_weights(module, task.tensors)
     module.train()
-    images, labels = context.samples(task.client)
+    images, labels = extra_samples.beside_own(task, context)
     torch.manual_seed(task.seed)  # for dropout
     order = _order(len(labels), task)
-    steps = task.epochs * ceil(len(labels) / task.batch_size)
+    steps = sum(ceil(len(epoch) / task.batch_size) for epoch in order)
     extras: Tensors = {}
-    if rule is None and context.trains_in_c:
-        loss = lenet_training.train(module, images, labels, order, task)
+    alike = len({len(epoch) for epoch in order}) == 1  # the C code knows no shorter last epoch
+    if rule is None and context.trains_in_c and alike:
+        loss = lenet_training.train(module, images, labels, torch.stack(order), task)
     else:
         loss, extras = with_torch(module, images, labels, order, task, rule)
     return Result(
@@ -53,7 +55,7 @@ def with_torch(
     module: nn.Module,
     images: Tensor,
     labels: Tensor,
-    order: Tensor,
+    order: Iterable[Tensor],
     task: Task,
     rule: LocalRule | None,
 ) -> tuple[float, Tensors]:
@@ -65,9 +67,10 @@ def with_torch(
         rule.start(named, task)
     steps = 0
     losses: list[Tensor] = []
-    for epoch in order.to(labels.device):
-        losses = []
-        for batch in epoch.split(task.batch_size):
+    seen = 0
+    for epoch in order:
+        losses, seen = [], len(epoch)
+        for batch in epoch.to(labels.device).split(task.batch_size):
             batch_images = images.index_select(0, batch)
             outputs = module(batch_images)
             loss = F.cross_entropy(outputs, labels.index_select(0, batch))
@@ -82,15 +85,20 @@ def with_torch(
                 rule.adjust_gradients(named, steps)
             _descend(parameters, velocities, task)
             steps += 1
-    return _mean(losses, task.batch_size, len(labels)), rule.finish(named, steps) if rule else {}
+    return _mean(losses, task.batch_size, seen), rule.finish(named, steps) if rule else {}
 
 
-def _order(count: int, task: Task) -> Tensor:
-    """Which sample comes when: a row for each epoch."""
-    if not task.shuffle:
-        return torch.arange(count).repeat(task.epochs, 1)
+def _order(count: int, task: Task) -> list[Tensor]:
+    """Which sample comes when, epoch by epoch; cut short where the task has a number of steps."""
     draws = torch.Generator().manual_seed(task.seed)
-    return torch.stack([torch.randperm(count, generator=draws) for _ in range(task.epochs)])
+    each = ceil(count / task.batch_size)
+    steps = min(task.steps or task.epochs * each, task.epochs * each)
+    epochs = [
+        torch.randperm(count, generator=draws) if task.shuffle else torch.arange(count)
+        for _ in range(ceil(steps / each))
+    ]
+    last = steps - each * (len(epochs) - 1)
+    return [*epochs[:-1], epochs[-1][: last * task.batch_size]]
 
 
 @torch.no_grad()

@@ -8,6 +8,7 @@ from scenarios import timeline, wiring
 from scenarios.errors import BadInput
 from scenarios.events import Handover
 from scenarios.schema import Scenario
+from scenarios.server_data import FITTING
 
 _LONGEST_INTERFACE_NAME = 15  # Linux: IFNAMSIZ less its closing zero
 
@@ -28,18 +29,19 @@ def check_fit(scenario: Scenario, settings: Any) -> None:
             f"protocol.edge_rounds: {name} holds that many rounds at edges below a cloud, and here "
             "are none; set it to 1, or use a tree"
         )
-    _check_server_data(scenario, layers)
+    _check_layers(scenario, layers)
     _check_sampling(scenario, settings)
     if task.partition == "main-classes" and not on_cells:
         raise BadInput('task.partition: main-classes are those of cells; use topology.kind "cells"')
     if task.rho != [1.0] and not on_cells:
         raise BadInput("task.rho: a share of a cell's main classes; leave it out without cells")
+    _check_server_data(scenario)
     _check_mobility(scenario)
     timeline.check(scenario)
     _check_interfaces(scenario)
 
 
-def _check_server_data(scenario: Scenario, layers: int) -> None:
+def _check_layers(scenario: Scenario, layers: int) -> None:
     """Methods with data at the server are for clients right below it."""
     name = scenario.protocol.name
     if registry.wants_two_layers(name) and layers != 2:
@@ -68,6 +70,16 @@ def _check_sampling(scenario: Scenario, settings: Any) -> None:
         raise BadInput(
             f"protocol.clients_per_round: {drawn} cannot be drawn of {there} clients; "
             f"give at most {there}, or 0 for all"
+        )
+
+
+def _check_server_data(scenario: Scenario) -> None:
+    """Another source's samples are labelled as those of one data set."""
+    source = scenario.server_data.source if scenario.server_data else None
+    if source is not None and scenario.task.dataset != FITTING[source]:
+        raise BadInput(
+            f'server_data.source: "{source}" has samples of the classes of {FITTING[source]}, not '
+            f'of {scenario.task.dataset}; use kind = "iid", or task.dataset = "{FITTING[source]}"'
         )
 
 

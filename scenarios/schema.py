@@ -9,6 +9,7 @@ from scenarios import quantities
 from scenarios.cells import homes
 from scenarios.events import Event, Mobility
 from scenarios.sections import Bound, Count, Link, Section, Size, Tier, Time
+from scenarios.server_data import ServerData
 
 
 def _file_name(value: str) -> str:
@@ -229,5 +230,6 @@ class Scenario(Section):
     devices: dict[Role, Device]
     timeline: list[Event] = Field(default_factory=list)
     mobility: Mobility | None = None
+    server_data: ServerData | None = None
     limits: Limits = Limits()
     compute: Compute = Compute()

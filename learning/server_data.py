@@ -1,0 +1,82 @@
+"""The server's own samples D_0, by the kind of [server_data] (FSL, section V)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from learning.datasets import Dataset
+from scenarios.errors import BadInput
+
+if TYPE_CHECKING:
+    from scenarios.server_data import ServerData
+
+_STREAM = 0x73727672  # keeps these draws apart from others made with the same seed
+
+Samples = tuple[np.ndarray, np.ndarray]  # images uint8 (n_0, C, H, W) and labels int64
+
+
+def gather(
+    section: ServerData,
+    dataset: Dataset,
+    partition: Sequence[np.ndarray],
+    seed: int,
+    data_dir: Path | None = None,
+) -> Samples:
+    """The server's images and labels; the same for the same seed."""
+    rng = np.random.default_rng((seed, _STREAM))
+    if section.kind == "source":
+        return _from_source(section, dataset, data_dir)
+    if section.kind == "iid":
+        indices = _balanced(section.samples or 0, dataset, rng)
+    else:
+        c, s = section.clients or 0, section.samples_per_client or 0
+        indices = _of_clients(c, s, partition, rng)
+    return dataset.train_images[indices], dataset.train_labels[indices]
+
+
+def _balanced(samples: int, dataset: Dataset, rng: np.random.Generator) -> np.ndarray:
+    """As many of each class as it divides, the rest one each of classes drawn at random.
+
+    Drawn from all training samples: what the server has, a client may have too (FSL allows it).
+    """
+    each, more = divmod(samples, dataset.classes)
+    lucky = set(rng.permutation(dataset.classes)[:more].tolist())
+    drawn = []
+    for label in range(dataset.classes):
+        there = np.flatnonzero(dataset.train_labels == label)
+        wanted = each + (label in lucky)
+        if wanted > len(there):
+            raise BadInput(
+                f"server_data.samples: {samples} are {wanted} of class {label}, and the training"
+                f" set has {len(there)}; ask for at most {len(there) * dataset.classes}"
+            )
+        drawn.append(rng.choice(there, wanted, replace=False))
+    return rng.permutation(np.concatenate(drawn))
+
+
+def _of_clients(
+    c: int, s: int, partition: Sequence[np.ndarray], rng: np.random.Generator
+) -> np.ndarray:
+    """s samples from each of c clients, all drawn at random."""
+    if c > len(partition):
+        raise BadInput(
+            f"server_data.clients: {c} of {len(partition)} clients; ask for at most"
+            f" {len(partition)}"
+        )
+    chosen = rng.permutation(len(partition))[:c]
+    fewest = min(len(partition[client]) for client in chosen)
+    if s > fewest:
+        raise BadInput(
+            f"server_data.samples_per_client: {s}, and one of the {c} clients has {fewest}; ask"
+            f" for at most {fewest}"
+        )
+    drawn = [rng.choice(partition[client], s, replace=False) for client in chosen]
+    return rng.permutation(np.concatenate(drawn))
+
+
+def _from_source(section: ServerData, dataset: Dataset, data_dir: Path | None) -> Samples:
+    raise BadInput(f'server_data.source: "{section.source}" is not there yet; use kind = "iid"')
