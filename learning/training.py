@@ -1,6 +1,7 @@
 """Local training: SGD with momentum and weight decay over one client's samples."""
 
 import time
+from contextlib import nullcontext
 from math import ceil
 from typing import cast
 
@@ -39,7 +40,8 @@ def train(task: Task, context: Context, rule: LocalRule | None = None) -> Result
     if rule is None and context.trains_in_c:
         loss = lenet_training.train(module, images, labels, order, task)
     else:
-        loss, extras = with_torch(module, images, labels, order, task, rule)
+        with rule.watching(module) if rule else nullcontext():
+            loss, extras = with_torch(module, images, labels, order, task, rule)
     return Result(
         tensors=export(module) | {PREFIX + name: array for name, array in extras.items()},
         samples=len(labels),

@@ -11,6 +11,8 @@ _MODULES = {
     "es-fl": "protocols.es_fl",
     "fedadp": "protocols.fedadp",
     "fedmes": "protocols.fedmes",
+    "fedprox": "protocols.fedprox",
+    "fedrl": "protocols.fedrl",
     "hierfavg": "protocols.hierfavg",
     "multicell": "protocols.multicell",
     "tempo": "protocols.tempo",
