@@ -15,6 +15,7 @@ _MODULES = {
     "fedrl": "protocols.fedrl",
     "hierfavg": "protocols.hierfavg",
     "multicell": "protocols.multicell",
+    "solo": "protocols.solo",
     "tempo": "protocols.tempo",
 }
 
@@ -39,6 +40,11 @@ def wants_cloud(name: str) -> bool | None:
 def hears_all_cells(name: str) -> bool:
     """Whether a client where cells overlap deals with all of them, or with its own only."""
     return bool(getattr(load(name), "HEARS_ALL_CELLS", False))
+
+
+def trains_alone(name: str) -> bool:
+    """Whether clients have nothing to do with any server."""
+    return bool(getattr(load(name), "ALONE", False))
 
 
 def local_rule(name: str, settings: dict[str, Any]) -> Any:

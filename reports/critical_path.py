@@ -88,6 +88,7 @@ def _retrace_server(walk: "_Walk", index: PhaseIndex, server: str, number: int) 
     walk.take(index.phase(server, "aggregate", number))
     upload = index.last_upload(server, number)
     if upload is None:
+        walk.take(index.phase(server, "compute", number))  # of a client that trains alone
         return
     walk.take(upload)
     for inner in index.served(upload.node, upload.round):
