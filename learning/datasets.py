@@ -88,6 +88,13 @@ _KNOWN = {
         mean=(0.4914, 0.4822, 0.4465),
         std=(0.2470, 0.2435, 0.2616),
     ),
+    "cifar100": _Known(
+        torchvision="CIFAR100",
+        files=tuple(f"cifar-100-python/{file}" for file in ("train", "test", "meta")),
+        mean=(0.5071, 0.4865, 0.4409),
+        std=(0.2673, 0.2564, 0.2762),
+        classes=100,
+    ),
 }
 NAMES = (*_KNOWN, "tiny")
 

@@ -15,7 +15,9 @@ from learning.cache import cache_dir, write_json
 from learning.layers import tapped
 from protocols.costs import StepCosts
 
-DEFINITIONS = ("models.py", "lenet.py", "fsl_cnn.py", "multicell_cnn.py", "resnet.py")
+DEFINITIONS = (
+    *("models.py", "fedrl_cnn.py", "fsl_cnn.py", "lenet.py", "multicell_cnn.py", "resnet.py"),
+)
 
 
 def training_flops(model: str, channels: int, size: int, classes: int, batch_size: int) -> int:

@@ -16,7 +16,10 @@ from scenarios.errors import BadInput
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-NAMES = ("lenet5", "fsl-emnist-cnn", "fsl-cifar-cnn", "multicell-cnn", "resnet18", "tiny-mlp")
+NAMES = (
+    *("fedrl-cnn", "fsl-cifar-cnn", "fsl-emnist-cnn", "lenet5", "multicell-cnn"),
+    *("resnet18", "resnet50", "tiny-mlp"),
+)
 
 
 def check(name: str, size: int | None = None) -> None:
@@ -43,6 +46,10 @@ def build(name: str, channels: int, size: int, classes: int, seed: int) -> nn.Mo
 
 
 def _construct(name: str, channels: int, size: int, classes: int) -> nn.Module:
+    if name == "fedrl-cnn":
+        from learning.fedrl_cnn import FedRLCNN
+
+        return FedRLCNN(channels, size, classes)
     if name == "lenet5":
         from learning.lenet import LeNet5
 
@@ -60,6 +67,10 @@ def _construct(name: str, channels: int, size: int, classes: int) -> nn.Module:
         from learning.resnet import ResNet18
 
         return ResNet18(channels, classes)
+    if name == "resnet50":
+        from learning.resnet import ResNet50
+
+        return ResNet50(channels, classes)
     from torch import nn
 
     inputs = channels * size * size

@@ -6,6 +6,7 @@ One object serves one training task. Plain SGD has no rule and pays nothing for 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,6 +21,10 @@ PREFIX = "rule/"  # what a rule sends and receives beside the weights carries na
 
 class LocalRule:
     """Does nothing in every hook."""
+
+    def watching(self, module: nn.Module) -> AbstractContextManager[None]:
+        """Around the whole training, for hooks on the module, which holds the received weights."""
+        return nullcontext()
 
     def start(self, parameters: Sequence[tuple[str, nn.Parameter]], task: Task) -> None:
         """Before the first batch; the parameters hold the received weights, task.tensors them and

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterable
+from contextlib import nullcontext
 from math import ceil
 from typing import cast
 
@@ -41,7 +42,8 @@ def train(task: Task, context: Context, rule: LocalRule | None = None) -> Result
     if rule is None and context.trains_in_c and alike:
         loss = lenet_training.train(module, images, labels, torch.stack(order), task)
     else:
-        loss, extras = with_torch(module, images, labels, order, task, rule)
+        with rule.watching(module) if rule else nullcontext():
+            loss, extras = with_torch(module, images, labels, order, task, rule)
     return Result(
         tensors=export(module) | {PREFIX + name: array for name, array in extras.items()},
         samples=len(labels),

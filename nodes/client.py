@@ -1,5 +1,6 @@
 """A client: receives models, trains them on its own samples, sends the updates."""
 
+from nodes import alone
 from nodes.compute import Computer
 from nodes.hearing import Hearing
 from nodes.inside import Inside
@@ -9,7 +10,10 @@ from protocols.base import Package
 
 
 def run(inside: Inside) -> None:
-    """From joining to the word to stop."""
+    """From joining to the word to stop; without a server alone."""
+    if inside.spec.parent is None:
+        alone.run(inside)
+        return
     spec, recorder = inside.spec, inside.recorder
     method = inside.method.Client(inside.settings)
     trainer = inside.trainer()

@@ -21,6 +21,10 @@ from protocols.wire import Message, read_file, write_file
 
 def run(inside: Inside) -> None:
     """All global iterations, from the word to go."""
+    if not inside.spec.children:
+        inside.control.say("bound")
+        inside.control.say("ready")
+        return  # every client trains alone
     storage = Storage(inside)
     begun = storage.read() or read_file(inside.run_dir / "initial.model")
     method = inside.method.Server(inside.settings, begun.tensors)
@@ -44,13 +48,12 @@ def run(inside: Inside) -> None:
         inside.control.wait_for("go")
         inside.control.say("round", round=0, end=now())
     for number in range(begun.round + 1, inside.plan.rounds + 1):
-        server.run(number, number, partial(_hand_over, inside, number - 1, method.model))
+        server.run(number, number, partial(hand_over, inside, number - 1, method.model))
         inside.control.say("round", round=number, end=now())
         storage.write(number, method.model)
-    _hand_over(inside, inside.plan.rounds, method.model)
+    hand_over(inside, inside.plan.rounds, method.model)
     server.stop()
-    final = Message("final", inside.spec.name, inside.plan.rounds, {}, method.model)
-    write_file(inside.run_dir / _file_name("final", inside), final)
+    leave_final(inside, method.model)
 
 
 def _facts(inside: Inside) -> Facts:
@@ -85,10 +88,18 @@ def _file_name(what: str, inside: Inside) -> str:
     return f"{what}.model" if alone else f"{what}-{inside.spec.name}.model"
 
 
-def _hand_over(inside: Inside, round: int, model: Tensors) -> None:
+def leave_final(inside: Inside, model: Tensors) -> None:
+    """The last model, for whoever wants to use it."""
+    final = Message("final", inside.spec.name, inside.plan.rounds, {}, model)
+    write_file(inside.run_dir / _file_name("final", inside), final)
+
+
+def hand_over(inside: Inside, round: int, model: Tensors) -> None:
     """Give a model to the evaluator outside; no node waits for what it finds."""
     inside.recorder.flush()
     several = len(inside.plan.tops)
-    meta = {"round": round, "key": "global" if several == 1 else inside.spec.name, "of": several}
+    meta = {"round": round, "key": "global" if several == 1 else inside.spec.name}
+    if inside.spec.children:
+        meta["of"] = several  # of so many models the average is evaluated too
     path = inside.spool / "evaluate" / _file_name(f"round-{round:05d}", inside)
     write_file(path, Message("evaluate", inside.spec.name, round, meta, model))

@@ -14,11 +14,14 @@ _MODULES = {
     "fedadp": "protocols.fedadp",
     "feddyn": "protocols.feddyn",
     "fedmes": "protocols.fedmes",
+    "fedprox": "protocols.fedprox",
+    "fedrl": "protocols.fedrl",
     "fsl": "protocols.fsl",
     "fsl-p": "protocols.fsl_p",
     "hierfavg": "protocols.hierfavg",
     "multicell": "protocols.multicell",
     "scaffold": "protocols.scaffold",
+    "solo": "protocols.solo",
     "tempo": "protocols.tempo",
 }
 
@@ -58,6 +61,11 @@ def needs_server_data(name: str) -> bool:
 def sends_server_data(name: str) -> bool:
     """Whether the server's samples cross the network."""
     return bool(getattr(load(name), "SENDS_SERVER_DATA", False))
+
+
+def trains_alone(name: str) -> bool:
+    """Whether clients have nothing to do with any server."""
+    return bool(getattr(load(name), "ALONE", False))
 
 
 def local_rule(name: str, settings: dict[str, Any]) -> Any:

@@ -45,11 +45,11 @@ class CellScores:
         """Of one model: in its own cell, or else over all cells."""
         by_class = _by_class(self._lines.get((round, key)))
         where = [key] if key in self._main else list(self._main)
-        return _mean(accuracy_at(by_class, self._main[cell], rho) for cell in where)
+        return mean_of_all(accuracy_at(by_class, self._main[cell], rho) for cell in where)
 
     def of_run(self, round: int, rho: float) -> float | None:
         """The mean over the edges' models, each in its cell; with a cloud the global model's."""
-        return _mean(self.accuracy(round, key, rho) for key in self._used)
+        return mean_of_all(self.accuracy(round, key, rho) for key in self._used)
 
     def of_average(self, round: int, rho: float) -> float | None:
         """The plain mean of all edges' models, over all cells."""
@@ -72,7 +72,7 @@ class CellScores:
 
     def _loss(self, round: int) -> float | None:
         lines = [self._lines.get((round, key), {}) for key in self._used]
-        return _mean(line.get("loss") for line in lines)
+        return mean_of_all(line.get("loss") for line in lines)
 
 
 def accuracy_at(
@@ -117,7 +117,7 @@ def _by_class(line: Mapping[str, Any] | None) -> list[float | None]:
     return [score if isinstance(score, int | float) else None for score in scores]
 
 
-def _mean(values: Iterable[float | None]) -> float | None:
+def mean_of_all(values: Iterable[float | None]) -> float | None:
     """None as soon as one is missing: a mean over the others would be of something else."""
     found = list(values)
     known = [value for value in found if value is not None]

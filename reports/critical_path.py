@@ -104,6 +104,8 @@ def _retrace_server(walk: "_Walk", index: PhaseIndex, server: str, number: int) 
         for inner in index.served(upload.node, upload.round):
             _retrace_server(walk, index, upload.node, inner)
         _retrace_device(walk, index, upload, number)
+    else:
+        walk.take(index.phase(server, "compute", number))  # of a client that trains alone
     walk.take(index.study(server, number, "before"))
 
 

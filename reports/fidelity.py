@@ -32,18 +32,21 @@ VERDICTS = {
 }
 
 
-def read_probes(path: Path) -> Probes:
-    """The probes of a run; none when it did not come that far."""
+def read_probes(path: Path) -> Probes | None:
+    """The probes of a run; None when it did not come that far."""
     try:
         probes: Probes = json.loads(path.read_text())
         return probes
     except (FileNotFoundError, json.JSONDecodeError):
-        return []
+        return None
 
 
-def judge(probes: Probes, overrun_share: float | None, drops: int | None) -> dict[str, Any]:
-    """The verdict, the figures that decided it, and a sentence when time was distorted."""
-    if not probes:
+def judge(probes: Probes | None, overrun_share: float | None, drops: int | None) -> dict[str, Any]:
+    """The verdict, the figures that decided it, and a sentence when time was distorted.
+
+    A run that used no link has none measured and is judged by its computing.
+    """
+    if probes is None or (not probes and overrun_share is None):
         return {}
     faults = {
         name: _fault(bounds, probes, overrun_share or 0.0) for name, bounds in VERDICTS.items()

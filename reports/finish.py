@@ -4,7 +4,7 @@ import hashlib
 from pathlib import Path
 
 from reports import words
-from reports.cells import CellScores, write_cells
+from reports.cells import GLOBAL, CellScores, write_cells
 from reports.cells_figure import draw_cells
 from reports.decisions import Decisions, decisions, draw_decisions
 from reports.events import Event, read_events, write_events
@@ -31,7 +31,8 @@ def finish(run_dir: Path, facts: RunFacts) -> Summary:
     write_events(run_dir / "events.jsonl", events)
     evaluations = run_dir / "evaluations.jsonl"
     cells = CellScores(plan.cells, evaluations) if plan and plan.cells else None
-    rows = round_rows(events, evaluations, cells)
+    alone = _alone(plan) if plan else ()
+    rows = round_rows(events, evaluations, cells, alone or (GLOBAL,))
     write_rounds(run_dir / "rounds.csv", rows)
     traffic = read_traffic(run_dir / "links.csv", events, plan)
     probes = read_probes(run_dir / "probes.json")
@@ -42,7 +43,7 @@ def finish(run_dir: Path, facts: RunFacts) -> Summary:
     summary = summarise(facts, rows, events, traffic, probes, model, cells, timeline)
     summary.write(run_dir / "summary.json")
     links = words.links(plan) if plan else ""
-    whose = cells.whose if cells else "the global model"
+    whose = cells.whose if cells else "the clients' models (mean)" if alone else "the global model"
     draw_accuracy(run_dir / "accuracy.png", summary, rows, links, whose, events)
     if cells:
         write_cells(run_dir / "cells.csv", cells, {row.round: row.elapsed for row in rows})
@@ -77,6 +78,12 @@ def _draw_decisions(run_dir: Path, summary: Summary, top: str, found: Decisions)
     title = f"{summary.name} {summary.variant}: what {summary.protocol} decided at {where}"
     path = run_dir / ("decisions.png" if is_cloud else f"decisions-{top}.png")
     draw_decisions(path, title, found)
+
+
+def _alone(plan: Plan) -> tuple[str, ...]:
+    """The clients whose own models were evaluated, because nobody combines them."""
+    tops = plan.tops
+    return tops if len(tops) > 1 and plan.node(tops[0]).role == "client" else ()
 
 
 def _plan(path: Path) -> Plan | None:

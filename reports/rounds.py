@@ -6,10 +6,12 @@ so the phases of a round add up to its length, and the rounds to the elapsed tim
 
 import csv
 import io
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from reports.cells import GLOBAL, CellScores
+from reports.cells import GLOBAL, CellScores, mean_of_all
 from reports.critical_path import PhaseIndex, Step, critical_path
 from reports.events import Event, json_lines
 from reports.replace import replace_text
@@ -33,11 +35,17 @@ class RoundRow:
 
 
 def round_rows(
-    events: list[Event], evaluations: Path, cells: CellScores | None = None
+    events: list[Event],
+    evaluations: Path,
+    cells: CellScores | None = None,
+    keys: Sequence[str] = (GLOBAL,),
 ) -> list[RoundRow]:
-    """Round 0 (the initial model), then every finished round; a run on cells has its own scores."""
+    """Round 0 (the initial model), then every finished round; a run on cells has its own scores.
+
+    Otherwise they are the mean over the models of these keys.
+    """
     index = PhaseIndex(events)
-    scores = _scores(evaluations) if cells is None else cells.by_round()
+    scores = _scores(evaluations, keys) if cells is None else cells.by_round()
     if not index.rounds and 0 not in scores:
         return []
     rows = [RoundRow(0, 0, *scores.get(0, (None, None)))]
@@ -68,12 +76,18 @@ def write_rounds(path: Path, rows: list[RoundRow]) -> None:
     replace_text(path, text.getvalue())
 
 
-def _scores(path: Path) -> dict[int, tuple[float | None, float | None]]:
+def _scores(path: Path, keys: Sequence[str]) -> dict[int, tuple[float | None, float | None]]:
+    lines: dict[int, dict[str, Any]] = {}
+    for line in json_lines(path):
+        if line.get("key") in keys and isinstance(line.get("round"), int):
+            lines.setdefault(line["round"], {})[line["key"]] = line
     return {
-        line["round"]: (line.get("accuracy"), line.get("loss"))
-        for line in json_lines(path)
-        if line.get("key") == GLOBAL and isinstance(line.get("round"), int)
+        round: (_mean(of, keys, "accuracy"), _mean(of, keys, "loss")) for round, of in lines.items()
     }
+
+
+def _mean(lines: dict[str, Any], keys: Sequence[str], score: str) -> float | None:
+    return mean_of_all(lines.get(key, {}).get(score) for key in keys)
 
 
 def _microseconds(seconds: float) -> int:

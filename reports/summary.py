@@ -85,7 +85,7 @@ def summarise(
     rows: list[RoundRow],
     events: list[Event],
     traffic: Traffic,
-    probes: list[dict[str, Any]],
+    probes: list[dict[str, Any]] | None,
     final_model: str | None,
     cells: CellScores | None = None,
     happened: Happened | None = None,

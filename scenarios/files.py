@@ -89,13 +89,15 @@ def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]
     result = dict(below)
     for key, value in above.items():
         old = result.get(key)
-        if not isinstance(value, dict) or not isinstance(old, dict):
-            result[key] = value
-        elif "kind" in value and value["kind"] != old.get("kind", value["kind"]):
+        if not isinstance(value, dict) or not isinstance(old, dict) or _another_kind(old, value):
             result[key] = value
         else:
             result[key] = old | value if key in _WHOLE else merged(old, value)
     return result
+
+
+def _another_kind(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+    return "kind" in old and "kind" in new and old["kind"] != new["kind"]
 
 
 def _table(tree: Mapping[str, Any], name: str) -> dict[str, dict[str, Any]]:

@@ -23,6 +23,10 @@ def check_fit(scenario: Scenario, settings: Any) -> None:
     if wanted is False and has_cloud:
         remedy = "take topology.cloud out" if on_cells else 'use topology.kind = "cells"'
         raise BadInput(f"protocol.name: {name} works without a cloud; {remedy}")
+    if registry.trains_alone(name) and (topology.kind != "star" or scenario.timeline):
+        raise BadInput(
+            f"protocol.name: {name}'s clients use no network; take a star and no [[timeline]]"
+        )
     layers = len(topology.roles)
     if getattr(settings, "edge_rounds", 1) > 1 and not (has_cloud and layers == 3):
         raise BadInput(

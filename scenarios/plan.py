@@ -121,8 +121,12 @@ class Plan:
 
     @cached_property
     def tops(self) -> tuple[str, ...]:
-        """The servers that nobody is above: they hold the global rounds."""
-        return tuple(node.name for node in self.nodes if node.parent is None)
+        """Those that nobody is above: servers that hold the global rounds, or clients alone."""
+        return tuple(
+            node.name
+            for node in self.nodes
+            if node.parent is None and (node.children or node.role == "client")
+        )
 
     def server_across(self, link: LinkSpec) -> NodeSpec | None:
         """The server that the link's host reaches over it, if it ever does."""

@@ -62,14 +62,18 @@ def plan(
     topo = wiring.topo(scenario)
     links = wiring.links(topo, scenario)
     addresses = _addresses(links)
-    parents = {name: topo.nodeInfo(name)["parent"] for name in topo.hosts(sort=False)}
+    alone = registry.trains_alone(scenario.protocol.name)
+    parents = {
+        name: None if alone else topo.nodeInfo(name)["parent"] for name in topo.hosts(sort=False)
+    }
     hears_all = registry.hears_all_cells(scenario.protocol.name)
     others = {name: topo.nodeInfo(name).get("others", []) if hears_all else [] for name in parents}
     children: dict[str, list[str]] = {name: [] for name in parents}
     for name, parent in parents.items():
         for server in ([parent] if parent is not None else []) + others[name]:
             children[server].append(name)
-    _check_everybody_has_work(children, {n: topo.nodeInfo(n)["role"] for n in parents})
+    if not alone:
+        _check_everybody_has_work(children, {n: topo.nodeInfo(n)["role"] for n in parents})
     visited = wiring.visited(scenario)
     own_samples = {"edge": 0, "cloud": server_samples}
     nodes = []

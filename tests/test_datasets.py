@@ -67,27 +67,41 @@ def test_data_directory_in_torchvision_layout_is_read(tmp_path: Path, name: str)
     assert (dataset.channels, dataset.size, dataset.classes) == (1, 28, 10)
 
 
+CIFAR10 = (*(f"data_batch_{i}" for i in range(1, 6)), "test_batch", "batches.meta")
+
+
+@pytest.mark.parametrize(
+    ("name", "folder", "files", "classes"),
+    [
+        ("cifar10", "cifar-10-batches-py", CIFAR10, 10),
+        ("cifar100", "cifar-100-python", ("train", "test", "meta"), 100),
+    ],
+)
 def test_cifar_images_keep_their_channels_first(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    folder: str,
+    files: tuple[str, ...],
+    classes: int,
 ) -> None:
     images = RNG.integers(0, 256, (4, 3, 32, 32), np.uint8)
 
     class Decoded:
-        """What torchvision makes of CIFAR-10's files: channels last, labels in a list."""
+        """What torchvision makes of CIFAR's files: channels last, labels in a list."""
 
         def __init__(self, root: Path, train: bool, download: bool) -> None:
             self.data = images.transpose(0, 2, 3, 1)
             self.targets = [0, 1, 2, 9]
 
-    folder = tmp_path / "data" / "cifar-10-batches-py"
-    folder.mkdir(parents=True)
-    for name in (*(f"data_batch_{i}" for i in range(1, 6)), "test_batch", "batches.meta"):
-        (folder / name).touch()
-    monkeypatch.setattr(import_torchvision().datasets, "CIFAR10", Decoded)
-    dataset = datasets.load("cifar10", tmp_path / "data")
+    (tmp_path / "data" / folder).mkdir(parents=True)
+    for file in files:
+        (tmp_path / "data" / folder / file).touch()
+    monkeypatch.setattr(import_torchvision().datasets, name.upper(), Decoded)
+    dataset = datasets.load(name, tmp_path / "data")
     np.testing.assert_array_equal(dataset.test_images, images)
     np.testing.assert_array_equal(dataset.train_labels, [0, 1, 2, 9])
-    assert (dataset.channels, dataset.size) == (3, 32)
+    assert (dataset.channels, dataset.size, dataset.classes) == (3, 32, classes)
     assert len(dataset.mean) == len(dataset.std) == 3
 
 

@@ -23,7 +23,7 @@ def test_the_first_step_goes_along_the_gradient_less_h() -> None:
     # g - h = (-1 - .2, 1 + .4) at w = w_t: w = -.1 (-1.2, 1.4)
     rule = feddyn.LocalRule({"alpha": 0.5})
 
-    weights, _ = trained(model(0, 0), rule, **own(0.2, -0.4))
+    weights, _ = trained(model(0, 0), rule, own(0.2, -0.4))
 
     assert values(weights) == pytest.approx([0.12, -0.14])
 
@@ -33,7 +33,7 @@ def test_the_second_step_is_also_pulled_back_to_where_it_began() -> None:
     # .5986877, g = 2 (p_0 - 1, p_1) = (-.8026246, .8026246), and alpha (w - w_t) = (.05, -.05)
     rule = feddyn.LocalRule({"alpha": 0.5})
 
-    weights, _ = trained(model(0, 0), rule, steps=2, **own(0, 0))
+    weights, _ = trained(model(0, 0), rule, own(0, 0), steps=2)
 
     step = 0.1 * (0.8026246 - 0.05)
     assert values(weights) == pytest.approx([0.1 + step, -0.1 - step], rel=1e-5)
@@ -82,7 +82,7 @@ def test_updates_of_zero_change_nothing() -> None:
 
 
 def test_with_a_vanishing_alpha_a_client_trains_as_under_fedavg() -> None:
-    weights, _ = trained(model(0.5, 0), feddyn.LocalRule({"alpha": 1e-12}), steps=3, **own(0, 0))
+    weights, _ = trained(model(0.5, 0), feddyn.LocalRule({"alpha": 1e-12}), own(0, 0), steps=3)
 
     plain, _ = trained(model(0.5, 0), None, steps=3)
     assert np.allclose(weights["weight"], plain["weight"], rtol=1e-6)

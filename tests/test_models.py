@@ -18,7 +18,6 @@ from scenarios.errors import BadInput
     ("name", "channels", "size", "classes", "parameters"),
     [
         ("lenet5", 1, 28, 10, 61_706),
-        ("lenet5", 3, 32, 10, 62_006),
         ("fsl-emnist-cnn", 1, 28, 45, 320 + 18_496 + 1_384_576 + 5_805),
         ("fsl-emnist-cnn", 1, 28, 47, 320 + 18_496 + 1_384_576 + 6_063),
         ("fsl-emnist-cnn", 3, 32, 10, 896 + 18_496 + 1_843_328 + 1_290),
@@ -26,7 +25,10 @@ from scenarios.errors import BadInput
         ("fsl-cifar-cnn", 1, 28, 10, 320 + 18_496 + 401_536 + 1_290),
         ("multicell-cnn", 1, 28, 10, 1_663_370),
         ("multicell-cnn", 3, 32, 9, 2_155_977),
+        ("fedrl-cnn", 1, 28, 10, 34_622),
+        ("lenet5", 3, 32, 10, 62_006),  # also MOON's, which FedRL has for CIFAR-10
         ("resnet18", 3, 32, 10, 11_173_962),
+        ("resnet50", 3, 32, 100, 23_705_252),
         ("tiny-mlp", 1, 28, 10, 12_730),
     ],
 )

@@ -29,7 +29,7 @@ def test_a_step_goes_along_the_gradient_corrected_by_both_variates() -> None:
     # c_i+ = c_i - c + (x - y) / (1 * .1) = (-.4 - .6, -.35 + 1.35) = (-1, 1): the gradient itself
     tensors = variate(0.5, 0.25) | variate(0.1, -0.1, "rule/")
 
-    weights, own = trained(model(0, 0), scaffold.LocalRule({}), **tensors)
+    weights, own = trained(model(0, 0), scaffold.LocalRule({}), tensors)
 
     assert values(weights) == pytest.approx([0.06, -0.135])
     assert values(own) == pytest.approx([-1, 1], abs=1e-6)
@@ -38,7 +38,7 @@ def test_a_step_goes_along_the_gradient_corrected_by_both_variates() -> None:
 def test_with_zero_variates_a_client_trains_as_under_fedavg() -> None:
     zero = variate(0, 0) | variate(0, 0, "rule/")
 
-    weights, _ = trained(model(0.5, 0), scaffold.LocalRule({}), steps=3, **zero)
+    weights, _ = trained(model(0.5, 0), scaffold.LocalRule({}), zero, steps=3)
 
     plain, _ = trained(model(0.5, 0), None, steps=3)
     assert np.array_equal(weights["weight"], plain["weight"])

@@ -4,7 +4,6 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -18,35 +17,7 @@ from learning.evaluation import evaluate
 from learning.rules import LocalRule
 from learning.seam import Task
 from learning.training import train
-
-torch.set_num_threads(1)  # as in the workers
-
-CLIENTS = 4
-TINY = datasets.load("tiny", None)
-PARTITION = partitions.make("iid", TINY.train_labels, CLIENTS, 64, None, 0)
-
-
-def _context(model: str = "lenet5", **options: Any) -> Context:
-    module = models.build(model, TINY.channels, TINY.size, TINY.classes, seed=3)
-    return Context(TINY, PARTITION, module, **options)
-
-
-def _task(context: Context, **changes: Any) -> Task:
-    task = Task(
-        job="client0-r0",
-        client=0,
-        epochs=2,
-        batch_size=10,
-        learning_rate=0.02,
-        momentum=0.9,
-        weight_decay=1e-3,
-        shuffle=True,
-        seed=11,
-        rule="",
-        settings={},
-        tensors=models.export(context.module),
-    )
-    return replace(task, **changes)
+from tests.local_training import PARTITION, TINY, context_of, task_of
 
 
 def _reference(context: Context, task: Task) -> tuple[dict[str, np.ndarray], float]:
@@ -83,9 +54,9 @@ def _reference(context: Context, task: Task) -> tuple[dict[str, np.ndarray], flo
 def test_training_follows_torch_optim_sgd(
     model: str, momentum: float, weight_decay: float, shuffle: bool
 ) -> None:
-    context = _context(model)
-    task = _task(context, momentum=momentum, weight_decay=weight_decay, shuffle=shuffle)
-    expected, loss = _reference(_context(model), task)
+    context = context_of(model)
+    task = task_of(context, momentum=momentum, weight_decay=weight_decay, shuffle=shuffle)
+    expected, loss = _reference(context_of(model), task)
     result = train(task, context)
     assert list(result.tensors) == list(expected)
     for name, array in expected.items():
@@ -97,9 +68,9 @@ def test_training_follows_torch_optim_sgd(
 
 
 def test_same_task_gives_the_same_bits_whatever_was_trained_before() -> None:
-    fresh, used = _context(), _context()
-    task = _task(fresh)
-    train(_task(used, client=1, seed=5, batch_size=7), used)
+    fresh, used = context_of(), context_of()
+    task = task_of(fresh)
+    train(task_of(used, client=1, seed=5, batch_size=7), used)
     first, second = train(task, fresh), train(task, used)
     for name, array in first.tensors.items():
         assert array.tobytes() == second.tensors[name].tobytes()
@@ -107,14 +78,14 @@ def test_same_task_gives_the_same_bits_whatever_was_trained_before() -> None:
 
 
 def test_another_seed_visits_the_samples_in_another_order() -> None:
-    context = _context()
-    one, other = (train(_task(context, seed=seed), context) for seed in (1, 2))
+    context = context_of()
+    one, other = (train(task_of(context, seed=seed), context) for seed in (1, 2))
     assert not np.array_equal(one.tensors["fc3.bias"], other.tensors["fc3.bias"])
 
 
 def test_unshuffled_training_does_not_depend_on_the_seed() -> None:
-    context = _context()
-    task = _task(context, shuffle=False)
+    context = context_of()
+    task = task_of(context, shuffle=False)
     one, other = (train(replace(task, seed=seed), context) for seed in (1, 2))
     assert np.array_equal(one.tensors["fc3.bias"], other.tensors["fc3.bias"])
 
@@ -122,7 +93,7 @@ def test_unshuffled_training_does_not_depend_on_the_seed() -> None:
 def test_dropout_follows_the_seed() -> None:
     module = nn.Sequential(nn.Flatten(), nn.Dropout(0.5), nn.Linear(784, 10))
     context = Context(TINY, PARTITION, module)
-    task = _task(context, shuffle=False)
+    task = task_of(context, shuffle=False)
     one, same, other = (train(replace(task, seed=seed), context) for seed in (1, 1, 2))
     assert np.array_equal(one.tensors["2.weight"], same.tensors["2.weight"])
     assert not np.array_equal(one.tensors["2.weight"], other.tensors["2.weight"])
@@ -131,7 +102,7 @@ def test_dropout_follows_the_seed() -> None:
 def test_training_updates_batch_norm_statistics() -> None:
     module = nn.Sequential(nn.BatchNorm2d(1), nn.Flatten(), nn.Linear(784, 10))
     context = Context(TINY, PARTITION, module)
-    task = _task(context, epochs=1)
+    task = task_of(context, epochs=1)
     result = train(task, context)
     assert list(result.tensors) == list(task.tensors)
     assert result.tensors["0.running_mean"] != task.tensors["0.running_mean"]
@@ -173,8 +144,8 @@ class _Watching(LocalRule):
 
 
 def test_rule_changes_loss_and_gradients_and_returns_its_own_arrays() -> None:
-    context = _context("tiny-mlp")
-    task = _task(context, epochs=1, batch_size=32, weight_decay=0.0, momentum=0.0)
+    context = context_of("tiny-mlp")
+    task = task_of(context, epochs=1, batch_size=32, weight_decay=0.0, momentum=0.0)
     target = np.full(10, 9, np.float32)
     task.tensors["rule/target"] = target
     rule = _Watching()
@@ -193,8 +164,8 @@ def test_reported_loss_leaves_out_what_the_rule_adds() -> None:
         ) -> Tensor | None:
             return torch.tensor(1000.0)
 
-    context = _context("tiny-mlp")
-    task = _task(context)
+    context = context_of("tiny-mlp")
+    task = task_of(context)
     assert train(task, context, rule=Adding()).loss == train(task, context).loss
 
 
@@ -202,7 +173,7 @@ def test_lenet_learns_the_generated_data_quickly() -> None:
     everything = [np.arange(len(TINY.train_labels))]
     context = Context(TINY, everything, models.build("lenet5", 1, 28, 10, seed=0))
     start = evaluate(models.export(context.module), context)
-    result = train(_task(context, epochs=1, learning_rate=0.01, batch_size=20), context)
+    result = train(task_of(context, epochs=1, learning_rate=0.01, batch_size=20), context)
     end = evaluate(result.tensors, context)
     assert start.accuracy < 0.3
     assert end.accuracy > 0.9
@@ -210,8 +181,8 @@ def test_lenet_learns_the_generated_data_quickly() -> None:
 
 
 def test_evaluation_does_not_disturb_training_that_follows() -> None:
-    context = _context()
-    task = _task(context)
+    context = context_of()
+    task = task_of(context)
     first = train(task, context)
     evaluate(first.tensors, context)
     second = train(task, context)
@@ -220,7 +191,7 @@ def test_evaluation_does_not_disturb_training_that_follows() -> None:
 
 def test_samples_are_normalised_and_forgotten_oldest_first() -> None:
     one_client = 64 * (784 * 4 + 8)
-    context = _context(cached_bytes=2 * one_client)
+    context = context_of(cached_bytes=2 * one_client)
     images, labels = context.samples(0)
     raw = TINY.train_images[PARTITION[0]] / 255
     expected = (raw - TINY.mean[0]) / TINY.std[0]
@@ -272,4 +243,4 @@ def test_samples_of_a_restricted_set_are_those_its_labels_belong_to() -> None:
     np.testing.assert_array_equal(labels.numpy(), TINY.train_labels[rows])
     expected = context.normalised(TINY.train_images[rows])
     assert torch.equal(images, expected)
-    assert train(replace(_task(context), epochs=1), context).steps == 1
+    assert train(replace(task_of(context), epochs=1), context).steps == 1

@@ -4,8 +4,6 @@ Two classes, one input x, scores (w_1 x, w_2 x). At w = (0, 0) both have probabi
 the gradient for a sample (x, class 0) is x (1/2 - 1, 1/2): (-1, 1) for x = 2.
 """
 
-from typing import Any
-
 import numpy as np
 import torch
 from torch import nn
@@ -29,7 +27,10 @@ def values(tensors: Tensors, name: str = "weight") -> list[float]:
 
 
 def trained(
-    start: Tensors, rule: LocalRule | None, steps: int = 1, rate: float = 0.1, **extras: Any
+    start: Tensors,
+    rule: LocalRule | None,
+    extras: Tensors | None = None,
+    steps: int = 1,
 ) -> tuple[Tensors, Tensors]:
     """So many steps on the one sample: the weights, and what the rule sends."""
     module = nn.Linear(1, 2, bias=False)
@@ -39,14 +40,14 @@ def trained(
         client=0,
         epochs=steps,
         batch_size=1,
-        learning_rate=rate,
+        learning_rate=0.1,
         momentum=0.0,
         weight_decay=0.0,
         shuffle=False,
         seed=1,
         rule="",
         settings={},
-        tensors=start | extras,
+        tensors=start | (extras or {}),
     )
     order = torch.zeros(steps, 1, dtype=torch.int64)
     images, labels = torch.tensor([[X]]), torch.tensor([0])

@@ -1,0 +1,41 @@
+"""Local training on the generated data, for tests of what methods change about it."""
+
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from learning import datasets, models, partitions
+from learning.context import Context
+from learning.seam import Task
+
+torch.set_num_threads(1)  # as in the workers
+
+CLIENTS = 4
+TINY = datasets.load("tiny", None)
+PARTITION = partitions.make("iid", TINY.train_labels, CLIENTS, 64, None, 0)
+
+
+def context_of(model: str = "lenet5", **options: Any) -> Context:
+    """Four clients with 64 samples each."""
+    module = models.build(model, TINY.channels, TINY.size, TINY.classes, seed=3)
+    return Context(TINY, PARTITION, module, **options)
+
+
+def task_of(context: Context, **changes: Any) -> Task:
+    """Two epochs of seven batches from the context's own weights."""
+    task = Task(
+        job="client0-r0",
+        client=0,
+        epochs=2,
+        batch_size=10,
+        learning_rate=0.02,
+        momentum=0.9,
+        weight_decay=1e-3,
+        shuffle=True,
+        seed=11,
+        rule="",
+        settings={},
+        tensors=models.export(context.module),
+    )
+    return replace(task, **changes)

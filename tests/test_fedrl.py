@@ -1,0 +1,149 @@
+"""FedRL's review: its loss by hand, the layers it goes through, and what it costs."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from learning import flops
+from learning.context import Context
+from learning.training import train
+from protocols import fedprox, fedrl
+from protocols.costs import StepCosts
+from tests.local_training import PARTITION, TINY, context_of, task_of
+
+
+def two_layers() -> nn.Sequential:
+    """y = 2 x, z = -y, without biases."""
+    model = nn.Sequential(nn.Linear(1, 1, bias=False), nn.ReLU(), nn.Linear(1, 1, bias=False))
+    model[0].weight.data.fill_(2.0)
+    model[2].weight.data.fill_(-1.0)
+    return model
+
+
+def review(rule: fedrl.LocalRule, model: nn.Module, images: Tensor, step: int) -> Tensor:
+    loss = rule.extra_loss(model, images, model(images), step)
+    assert loss is not None
+    return loss
+
+
+def test_the_loss_is_half_mu_times_the_distance_of_the_batchs_representations() -> None:
+    model, rule, images = two_layers(), fedrl.LocalRule({"mu": 0.5}), torch.tensor([[3.0], [4.0]])
+    with rule.watching(model):
+        model[0].weight.data.fill_(4.0)  # the local model moves, the global one stays
+
+        first, second = (review(rule, model, images, step) for step in (0, 1))
+
+    # Layer 0: 2 x against 4 x, apart by (6, 8), a norm of 10. Layer 1: -2 x against -4 x, the same.
+    assert first.item() == second.item() == pytest.approx(0.5 / 2 * 10)
+
+
+def test_its_gradient_reaches_the_reviewed_layer_and_those_before_it() -> None:
+    model, rule, images = two_layers(), fedrl.LocalRule({"mu": 0.5}), torch.tensor([[3.0], [4.0]])
+    with rule.watching(model):
+        model[0].weight.data.fill_(4.0)
+        review(rule, model, images, step=0).backward()
+    first, second = model[0].weight.grad, model[2].weight.grad
+
+    # The distance is 5 |w - 2| for the images (3, 4), so mu/2 * 5
+    assert first is not None
+    assert first.item() == pytest.approx(1.25)
+    assert second is None
+
+
+def test_equal_models_give_a_gradient_of_zero_and_no_nan() -> None:
+    model, rule = two_layers(), fedrl.LocalRule({"mu": 0.5})
+    with rule.watching(model):
+        loss = review(rule, model, torch.tensor([[3.0]]), step=0)
+        loss.backward()
+
+    assert loss.item() == 0
+    assert model[0].weight.grad is not None
+    assert model[0].weight.grad.item() == 0
+
+
+def test_the_reviewed_layer_advances_with_every_batch_and_wraps(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = []
+    found = fedrl.layers.representation
+
+    def asking(module: nn.Module, images: Tensor, layer: int) -> Tensor:
+        asked.append(layer)
+        return found(module, images, layer)
+
+    monkeypatch.setattr(fedrl.layers, "representation", asking)
+    context = context_of("lenet5")
+    task = task_of(context, rule="fedrl", settings={"mu": 0.01}, shuffle=False)
+
+    train(task, context)  # 2 epochs of 7 batches, 5 layers
+    train(task, context)
+
+    once = [0, 1, 2, 3, 4, 0, 1, 2, 3, 4, 0, 1, 2, 3]
+    assert asked == once + once  # every training starts at the first layer again
+
+
+def test_only_the_first_layers_of_the_global_model_are_run() -> None:
+    run: list[str] = []
+
+    class Named(nn.Linear):
+        def __init__(self, name: str) -> None:
+            super().__init__(2, 2)
+            self.name = name
+
+        def forward(self, x: Tensor) -> Tensor:
+            run.append(self.name)
+            return super().forward(x)
+
+    model = nn.Sequential(Named("a"), nn.ReLU(), Named("b"), Named("c"))
+    rule = fedrl.LocalRule({"mu": 0.5})
+    with rule.watching(model):
+        for step in range(3):
+            run.append(f"step {step}:")
+            review(rule, model, torch.ones(1, 2), step)
+
+    # First the local model's whole pass, then as much of the global one's.
+    assert " ".join(run) == "step 0: a b c a step 1: a b c a b step 2: a b c a b c"
+
+
+def test_training_leaves_no_hook_behind_and_the_global_model_as_it_came() -> None:
+    module = nn.Sequential(nn.Flatten(), nn.Linear(784, 8), nn.BatchNorm1d(8), nn.Linear(8, 10))
+    context = Context(TINY, PARTITION, module)
+    task = task_of(context, rule="fedrl", settings={"mu": 0.01})
+    before = {name: tensor.copy() for name, tensor in task.tensors.items()}
+
+    result = train(task, context)
+
+    assert not any(part._forward_hooks or part._forward_pre_hooks for part in module.modules())
+    assert all(np.array_equal(task.tensors[name], array) for name, array in before.items())
+    assert all(np.isfinite(tensor).all() for tensor in result.tensors.values())
+
+
+def test_a_strong_review_keeps_representations_near_the_global_models() -> None:
+    def moved(**rule: Any) -> float:
+        context = context_of("tiny-mlp")
+        task = task_of(context, momentum=0.0, **rule)
+        end = train(task, context).tensors
+        return float(np.linalg.norm(end["1.weight"] - task.tensors["1.weight"]))
+
+    assert moved(rule="fedrl", settings={"mu": 0.5}) < 0.9 * moved()
+
+
+def test_a_step_costs_the_global_models_first_layers_and_five_operations_a_number() -> None:
+    costs = StepCosts(parameters=9, batch_size=2, forward=(100, 300), representations=(20, 4))
+
+    assert fedrl.extra_flops(costs) == [100 + 5 * 20, 300 + 5 * 4]
+
+
+def test_lenet_pays_more_for_fedprox_with_small_batches_and_for_fedrl_with_large_ones() -> None:
+    def extra(batch_size: int) -> tuple[float, float]:
+        costs = flops.step_costs("lenet5", 1, 28, 10, batch_size)
+        reviews = fedrl.extra_flops(costs)
+        return sum(reviews) / len(reviews), fedprox.extra_flops(costs)[0]
+
+    (one_review, one_pull), (review, pull) = extra(1), extra(32)
+
+    assert review == 32 * one_review  # grows with the batch
+    assert pull == one_pull == 3 * 61_706  # does not
