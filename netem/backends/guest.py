@@ -22,7 +22,7 @@ STOCK_KERNEL = "linux.uml"
 UMID = "guest"  # the kernel's folder in the spool, with its management console
 SHARED_MEMORY = Path("/dev/shm")
 _BASE_BYTES = 400 << 20
-_NODE_BYTES = 6 << 20
+_NODE_BYTES = 10 << 20  # short of it a guest of many nodes does nothing but look for free pages
 # Received, trained, being sent, the kernel's own copies in flight, and one kept by a parent whose
 # method needs all updates at once.
 _MODELS_PER_NODE = 6
