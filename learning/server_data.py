@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from learning import letters, stl10
 from learning.datasets import Dataset
 from scenarios.errors import BadInput
 
@@ -29,7 +30,7 @@ def gather(
     """The server's images and labels; the same for the same seed."""
     rng = np.random.default_rng((seed, _STREAM))
     if section.kind == "source":
-        return _from_source(section, dataset, data_dir)
+        return _from_source(section, dataset, data_dir, rng)
     if section.kind == "iid":
         indices = _balanced(section.samples or 0, dataset, rng)
     else:
@@ -78,5 +79,11 @@ def _of_clients(
     return rng.permutation(np.concatenate(drawn))
 
 
-def _from_source(section: ServerData, dataset: Dataset, data_dir: Path | None) -> Samples:
-    raise BadInput(f'server_data.source: "{section.source}" is not there yet; use kind = "iid"')
+def _from_source(
+    section: ServerData, dataset: Dataset, data_dir: Path | None, rng: np.random.Generator
+) -> Samples:
+    """So many of each class, labelled as the data set's."""
+    per_class = section.per_class or 0
+    if section.source == "letters":
+        return letters.draw(dataset.classes, per_class)
+    return stl10.pick(data_dir, dataset.classes, per_class, rng)

@@ -75,6 +75,28 @@ class Group:
         ends = [run.points[-1].seconds if run.points else None for run in self.runs]
         return spread(run.elapsed or end for run, end in zip(self.runs, ends, strict=True))
 
+    @cached_property
+    def rolling(self) -> Spread | None:
+        """The mean accuracy over the last rounds."""
+        return spread(run.rise.rolling_accuracy for run in self.runs)
+
+    @cached_property
+    def rise_rounds(self) -> Spread | None:
+        return spread(run.rise.rise_rounds for run in self.runs)
+
+    @cached_property
+    def rise_time(self) -> Spread | None:
+        return spread(run.rise.rise_seconds for run in self.runs)
+
+    @cached_property
+    def half_rounds(self) -> Spread | None:
+        """Over those of its runs whose rolling mean reached one half."""
+        return spread(run.rise.half_rounds for run in self.runs)
+
+    @cached_property
+    def half_time(self) -> Spread | None:
+        return spread(run.rise.half_seconds for run in self.runs)
+
     @property
     def verdict(self) -> str:
         """The worst of its runs."""
@@ -89,6 +111,11 @@ class Section:
     title: str
     groups: tuple[Group, ...]
     asked: str | None = None  # the baseline's label; or best: and how the labels start
+
+    @property
+    def aims(self) -> bool:
+        """Whether there is a target at all."""
+        return any(group.target is not None for group in self.groups)
 
     @property
     def candidates(self) -> list[Group]:

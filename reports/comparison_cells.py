@@ -6,8 +6,10 @@ from dataclasses import dataclass
 
 from reports.comparison import Comparison, Group, Section, Spread, at_rho
 from reports.figure import time_unit
+from reports.rise import WINDOW
 from reports.words import percent
 
+ROLLING, RISE, HALF = f"last {WINDOW} %", "T90", "T0.5"  # as in reports/rise.py
 _NONE = "-"
 _SIZES = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 
@@ -26,25 +28,27 @@ _PERCENT, _PLAIN = Unit(0.01, "%", 1), Unit(1.0, "B", 1)
 
 def unit_of_time(comparison: Comparison) -> Unit:
     """The same in all sections, so that times can be compared by eye; the smallest decides."""
-    times = [g.time.mean for g in comparison.groups if g.time is not None and g.time.mean > 0] or [
-        0.0
-    ]
+    to_target = [g.time.mean for g in comparison.groups if g.time is not None]
+    risen = [g.rise_time.mean for g in comparison.groups if g.rise_time is not None]
+    times = [mean for mean in to_target or risen if mean > 0] or [0.0]
     scale, name = time_unit(min(times))
     return Unit(scale, name, 2 if max(times) < 100 * scale else 1)
 
 
 def headers(section: Section, time: Unit) -> list[str]:
     """The columns of a section; one for the speed-up only where there is a baseline."""
-    aims = any(group.target is not None for group in section.groups)
     size = _unit_of_size(section)
     return [
         "variant",
-        "reached" if aims else "runs",
+        "reached" if section.aims else "runs",
         "rounds",
         f"time to target ({time.name})",
         *(["speed-up"] if section.asked else []),
         "final %",
         "best %",
+        ROLLING,
+        f"{RISE} rounds ({time.name})",
+        f"{HALF} rounds ({time.name})",
         f"{size.name} to target",
         f"{size.name} in all",
         "fidelity",
@@ -54,8 +58,7 @@ def headers(section: Section, time: Unit) -> list[str]:
 def cells(section: Section, group: Group, time: Unit) -> list[str]:
     """One group under those headers."""
     size = _unit_of_size(section)
-    aims = any(other.target is not None for other in section.groups)
-    count = f"{len(group.arrivals)} of {len(group.runs)}" if aims else str(len(group.runs))
+    count = f"{len(group.arrivals)} of {len(group.runs)}" if section.aims else str(len(group.runs))
     return [
         group.label,
         count,
@@ -64,6 +67,9 @@ def cells(section: Section, group: Group, time: Unit) -> list[str]:
         *([_speed_up(section, group)] if section.asked else []),
         _mean(group.final, _PERCENT),
         _mean(group.best, _PERCENT),
+        _mean(group.rolling, _PERCENT),
+        _rounds_and_time(group.rise_rounds, group.rise_time, time),
+        _rounds_and_time(group.half_rounds, group.half_time, time),
         _mean(group.bytes_to_target, size),
         _mean(group.bytes_on_wire, size),
         group.verdict,
@@ -83,6 +89,8 @@ def notes(section: Section) -> Iterator[str]:
     """What the numbers of a section need to be understood."""
     if any(group.arrivals and not group.complete for group in section.groups):
         yield "* over those of its runs that reached the target"
+    if some := [group.label for group in section.groups if _some_but_not_all_at_half(group)]:
+        yield f"{HALF} of {', '.join(some)}: over those of its runs that reached one half"
     if section.asked is None:
         return
     base, candidates = section.baseline, [group.label for group in section.candidates]
@@ -96,6 +104,10 @@ def notes(section: Section) -> Iterator[str]:
         yield f"no speed-up: no finished run of {section.asked} here"
     if base is not None and any(group.target != base.target for group in section.groups):
         yield "no speed-up where the target is another than the baseline's"
+
+
+def _some_but_not_all_at_half(group: Group) -> bool:
+    return len({run.rise.half_rounds is None for run in group.runs}) == 2
 
 
 def _unit_of_size(section: Section) -> Unit:
@@ -113,6 +125,10 @@ def _time(group: Group, unit: Unit) -> str:
     if group.time.deviation is not None:
         words += f" ± {group.time.deviation / unit.scale:.{unit.decimals}f}"
     return words + _star(group)
+
+
+def _rounds_and_time(rounds: Spread | None, seconds: Spread | None, unit: Unit) -> str:
+    return _NONE if rounds is None else f"{_mean(rounds)} ({_mean(seconds, unit)})"
 
 
 def _below(accuracy: float) -> str:

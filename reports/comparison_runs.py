@@ -6,6 +6,7 @@ import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from reports.comparison_labels import identity
+from reports.rise import Rise, rise
 from reports.traffic import ATTACHMENT
 from scenarios.errors import BadInput
 from scenarios.schema import Scenario
@@ -53,6 +55,10 @@ class Run:
         if target is None:
             return None
         return next((point for point in self.points if point.accuracy >= target), None)
+
+    @cached_property
+    def rise(self) -> Rise:
+        return rise((point.round, point.seconds, point.accuracy) for point in self.points)
 
 
 @dataclass(frozen=True)

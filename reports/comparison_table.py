@@ -10,11 +10,23 @@ from rich.table import Table
 from rich.text import Text
 
 from reports.comparison import Comparison, Section
-from reports.comparison_cells import Unit, cells, headers, heading, notes, unit_of_time
+from reports.comparison_cells import (
+    HALF,
+    RISE,
+    ROLLING,
+    Unit,
+    cells,
+    headers,
+    heading,
+    notes,
+    unit_of_time,
+)
 
 _STYLES = {"exact": "green", "good": "green", "distorted": "bold red"}
-_ROOMY = 96  # columns
-_BREAK = re.compile(r" (?=target( \(|$)|in all|%)|(?<=speed-)")  # where headers are broken
+_ROOMY, _WIDE = 96, 124  # columns
+_BREAK = re.compile(
+    r" (?=target( \(|$)|in all|%|rounds \()|(?<=speed-)"
+)  # where headers are broken
 
 
 def show(comparison: Comparison, console: Console) -> None:
@@ -34,7 +46,7 @@ def show(comparison: Comparison, console: Console) -> None:
 
 
 def section_table(section: Section, time: Unit, width: int) -> Table:
-    """What can wrap is the label and the time; a narrow one leaves the bytes to the target out."""
+    """What can wrap is the label and the time; what there is no room for is left out."""
     narrow = width < _ROOMY
     table = Table(
         title=Text(heading(section), style="bold"),
@@ -46,7 +58,7 @@ def section_table(section: Section, time: Unit, width: int) -> Table:
         show_edge=False,
     )
     names = headers(section, time)
-    shown = [not narrow or not name.endswith("B to target") for name in names]
+    shown = [_fits(name, section, width) for name in names]
     for name in compress(names, shown):
         table.add_column(
             _BREAK.sub("\n", name, count=1),
@@ -60,6 +72,15 @@ def section_table(section: Section, time: Unit, width: int) -> Table:
         words = (Text(cell.replace(" (", "\n(")) for cell in others)
         table.add_row(*words, Text(verdict, style=_STYLES.get(verdict, "yellow")))
     return table
+
+
+def _fits(header: str, section: Section, width: int) -> bool:
+    """The rise stands in a wide table, or in place of what has to do with a target."""
+    if header.startswith((ROLLING, RISE, HALF)):
+        return width >= _WIDE or not section.aims
+    if header.endswith("B to target"):
+        return width >= _ROOMY and section.aims
+    return section.aims or not header.startswith(("rounds", "time", "speed-up"))
 
 
 def markdown(comparison: Comparison) -> str:

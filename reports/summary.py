@@ -13,6 +13,7 @@ from reports.fidelity import judge
 from reports.handovers import Happened
 from reports.overruns import Overruns, overruns
 from reports.replace import replace_text
+from reports.rise import rise
 from reports.rounds import RoundRow
 from reports.traffic import Traffic
 
@@ -53,6 +54,11 @@ class Summary:
     best_accuracy: float | None
     accuracy_by_rho: dict[str, float]  # of a run on cells; the others follow from the first rho
     average_model_by_rho: dict[str, float]  # of the mean of all edges' models
+    rolling_accuracy: float | None  # over the last rounds; this and the next four: reports/rise.py
+    rise_rounds: int | None
+    rise_seconds: float | None
+    half_rounds: int | None
+    half_seconds: float | None
     target_accuracy: float | None
     time_to_target_seconds: float | None
     rounds_to_target: int | None
@@ -113,6 +119,7 @@ def summarise(
         best_accuracy=max(evaluated, default=None),
         accuracy_by_rho=cells.final(rounds, cells.of_run) if cells else {},
         average_model_by_rho=cells.final(rounds, cells.of_average) if cells else {},
+        **dataclasses.asdict(rise((r.round, r.elapsed_seconds, r.accuracy) for r in rows)),
         target_accuracy=facts.target_accuracy,
         time_to_target_seconds=reached.elapsed_seconds if reached else None,
         rounds_to_target=reached.round if reached else None,

@@ -56,7 +56,7 @@ def test_the_table_says_who_reached_the_target_and_how_fast(sweep: Path) -> None
     assert lines["speed-up"] == "speed-up against fedadp-4"
 
 
-@pytest.mark.parametrize("width", [80, 100])
+@pytest.mark.parametrize("width", [80, 100, 124])
 def test_the_table_fits(sweep: Path, width: int) -> None:
     shown = _shown(_compared(sweep, "best:fedadp"), width)
 
@@ -72,6 +72,45 @@ def test_without_a_target_the_table_says_so(tmp_path: Path) -> None:
 
     assert "fig2: no target" in shown
     assert "81.0" in shown
+    assert "to target" not in shown
+
+
+# Of tempo the rolling means are .5, .6, .673 and .7075: nine tenths of the last are .637, so it has
+# risen in round 3, and to one half in round 1; its two runs have rounds of 1 and 2 hours.
+
+
+def test_a_wide_table_has_the_rise_in_rounds_and_in_time(sweep: Path) -> None:
+    shown = _shown(_compared(sweep), 124).splitlines()
+    row = next(number for number, line in enumerate(shown) if line.startswith("tempo"))
+
+    assert " ".join(shown[row].split()).endswith("82.0 70.8 3.0 1.0 9.0 12.0 exact")
+    assert shown[row + 1].split() == ["(4.50)", "(1.50)"]
+    assert "T90" not in _shown(_compared(sweep), 123)
+
+
+def test_without_a_target_a_narrow_table_has_the_rise_too(tmp_path: Path) -> None:
+    accuracies = ((0.1, 0.4, 0.6), (0.1, 0.2, 0.2))  # rolling means .4, .5; and .2, .2
+    for seed, found in enumerate(accuracies, 1):
+        tree = scenario(variant="fsl", seed=seed, task__target_accuracy=None)
+        write_run(tmp_path / f"run{seed}", tree, found, 30)
+
+    shown = _shown(_compared(tmp_path), 80)
+
+    (line,) = [line for line in shown.splitlines() if line.startswith("fsl")]
+    assert line.split() == ["fsl", "2", "40.0", "40.0", "35.0", "1.5", "2.0", "6.0", "exact"]
+    assert "(45.00)    (60.00)" in shown
+    assert "T0.5 of fsl: over those of its runs that reached one half" in shown
+
+
+def test_csv_and_markdown_have_the_rise(sweep: Path) -> None:
+    compared = _compared(sweep)
+    *_, tempo = csv.DictReader(io.StringIO(comparison_csv(compared)))
+
+    assert (tempo["rolling_accuracy_mean"], tempo["rise_rounds_mean"]) == ("0.7075", "3.0")
+    assert (tempo["rise_seconds_mean"], tempo["rise_seconds_most"]) == ("16200.0", "21600.0")
+    assert (tempo["half_rounds_mean"], tempo["half_seconds_mean"]) == ("1.0", "5400.0")
+    assert "| last 20 % | T90 rounds (h) | T0.5 rounds (h) |" in markdown(compared)
+    assert "| 70.8 | 3.0 (4.50) | 1.0 (1.50) |" in markdown(compared)
 
 
 def test_the_best_baseline_is_named(sweep: Path) -> None:

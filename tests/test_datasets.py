@@ -278,3 +278,19 @@ def test_tiny_is_the_same_every_time_and_balanced() -> None:
     assert one.train_images.dtype == np.uint8
     assert np.bincount(one.train_labels).tolist() == [200] * 10
     assert np.bincount(one.test_labels).tolist() == [50] * 10
+
+
+def test_emnist_images_are_turned_upright(tmp_path: Path) -> None:
+    folder = tmp_path / "data" / "EMNIST" / "raw"
+    folder.mkdir(parents=True)
+    lying = {part: RNG.integers(0, 256, (47, 28, 28), np.uint8) for part in ("train", "test")}
+    labels = np.arange(47, dtype=np.uint8)
+    for part, images in lying.items():
+        (folder / f"emnist-balanced-{part}-images-idx3-ubyte").write_bytes(_idx(images))
+        (folder / f"emnist-balanced-{part}-labels-idx1-ubyte").write_bytes(_idx(labels))
+    dataset = datasets.load("emnist", tmp_path / "data")
+    np.testing.assert_array_equal(dataset.train_images[:, 0], lying["train"].swapaxes(1, 2))
+    np.testing.assert_array_equal(dataset.test_images[:, 0], lying["test"].swapaxes(1, 2))
+    np.testing.assert_array_equal(dataset.train_labels, labels)
+    assert (dataset.channels, dataset.size, dataset.classes) == (1, 28, 47)
+    assert datasets.load("emnist", tmp_path / "data", classes=45).train_labels.max() == 44

@@ -1,0 +1,61 @@
+"""The synthetic characters of FSLsyn: EMNIST's classes written in a cursive font (FSL, footnote 6).
+
+Each character stands in the middle of a figure of 2 x 2 inches with 72 pixels an inch, in three
+sizes and five rotations, and the figure is then made 28 x 28: 15 images a class, white on black.
+The paper names no font; this one is URW's Zapf Chancery.
+"""
+
+from pathlib import Path
+
+import numpy as np
+from PIL import Image, ImageDraw, ImageFont
+
+from scenarios.errors import BadInput
+
+FONT = Path("/usr/share/fonts/opentype/urw-base35/Z003-MediumItalic.otf")
+_PACKAGE = "fonts-urw-base35"
+
+# The classes of EMNIST's balanced split in their order; small letters that look like their
+# capitals are one class with these.
+CHARACTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabdefghnqrt"
+SIZES = (100, 110, 120)  # in points, of which an inch has 72
+ROTATIONS = (-20, -10, 0, 10, 20)  # in degrees
+MOST = len(SIZES) * len(ROTATIONS)
+
+_FIGURE = 2 * 72
+_SIDE = 28
+
+
+def draw(classes: int, per_class: int) -> tuple[np.ndarray, np.ndarray]:
+    """The first classes, each with its first images: size by size, and within it by rotation."""
+    if per_class > MOST:
+        raise BadInput(
+            f"server_data.per_class: {per_class}, and there are {MOST} letters a class; ask for"
+            f" at most {MOST}"
+        )
+    if not FONT.is_file():
+        raise BadInput(
+            f"server_data.source: the letters' font {FONT} is missing; install Debian's package"
+            f" {_PACKAGE}"
+        )
+    fonts = [ImageFont.truetype(FONT, size) for size in SIZES]
+    ways = [(font, angle) for font in fonts for angle in ROTATIONS][:per_class]
+    images = np.empty((classes, len(ways), 1, _SIDE, _SIDE), np.uint8)
+    for label, character in enumerate(CHARACTERS[:classes]):
+        for number, (font, angle) in enumerate(ways):
+            upright = _written(character, font)
+            turned = upright.rotate(angle, Image.Resampling.BICUBIC)
+            small = turned.resize((_SIDE, _SIDE), Image.Resampling.LANCZOS)
+            images[label, number, 0] = np.asarray(small)
+    labels = np.repeat(np.arange(classes, dtype=np.int64), len(ways))
+    return images.reshape(-1, 1, _SIDE, _SIDE), labels
+
+
+def _written(character: str, font: ImageFont.FreeTypeFont) -> Image.Image:
+    """The character with its ink in the middle of the figure."""
+    figure = Image.new("L", (_FIGURE, _FIGURE), 0)
+    pen = ImageDraw.Draw(figure)
+    left, top, right, bottom = pen.textbbox((0, 0), character, font)
+    place = ((_FIGURE - left - right) / 2, (_FIGURE - top - bottom) / 2)
+    pen.text(place, character, 255, font)
+    return figure

@@ -1,0 +1,66 @@
+"""STL-10 as the server's source of CIFAR-10's classes, for FSLsyn (FSL, section V-C).
+
+Nine of its classes are CIFAR-10's: its monkeys are left out, and frogs it has none. Its images of
+96 x 96 are made 32 x 32 by averaging blocks of 3 x 3.
+"""
+
+from pathlib import Path
+
+import numpy as np
+
+from learning.datasets import data_root
+from scenarios.errors import BadInput
+
+# STL-10's labels, which count from 1, in its own order: airplane, bird, car, cat, deer, dog,
+# horse, (monkey), ship, truck; and CIFAR-10's for the same.
+CIFAR_LABELS = {1: 0, 2: 2, 3: 1, 4: 3, 5: 4, 6: 5, 7: 7, 9: 8, 10: 9}
+
+_FOLDER = "stl10_binary"  # as torchvision lays it out
+_SIDE, _BLOCK = 96, 3
+
+
+def pick(
+    data_dir: Path | None, classes: int, per_class: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """So many training images of each shared class below `classes`, with CIFAR-10's labels."""
+    images, labels = _read(data_dir)
+    chosen, named = [], []
+    for own, theirs in CIFAR_LABELS.items():
+        if theirs >= classes:
+            continue
+        there = np.flatnonzero(labels == own)
+        if per_class > len(there):
+            raise BadInput(
+                f"server_data.per_class: {per_class}, and STL-10 has {len(there)} images of a"
+                f" class; ask for at most {len(there)}"
+            )
+        chosen.append(rng.choice(there, per_class, replace=False))
+        named += [theirs] * per_class
+    # The file has each channel's columns one after the other.
+    large = images[np.concatenate(chosen)].swapaxes(2, 3)
+    return shrunk(large), np.array(named, np.int64)
+
+
+def shrunk(images: np.ndarray) -> np.ndarray:
+    """Every block of 3 x 3 pixels becomes one, their mean."""
+    count, channels, height, width = images.shape
+    blocks = images.reshape(count, channels, height // _BLOCK, _BLOCK, width // _BLOCK, _BLOCK)
+    return np.rint(blocks.mean(axis=(3, 5))).astype(np.uint8)
+
+
+def _read(data_dir: Path | None) -> tuple[np.ndarray, np.ndarray]:
+    """The training images, mapped, and their labels."""
+    root = data_root(data_dir)
+    files = [(root or Path()) / _FOLDER / name for name in ("train_X.bin", "train_y.bin")]
+    if root is None or not all(file.is_file() for file in files):
+        raise BadInput(
+            f"server_data.source: STL-10 was not found; give --data DIR or METRONOME_DATA a"
+            f" directory that holds {_FOLDER}/train_X.bin and train_y.bin"
+        )
+    pixels, labels = (np.memmap(file, np.uint8, "r") for file in files)
+    if len(pixels) != len(labels) * 3 * _SIDE * _SIDE:
+        raise BadInput(
+            f"server_data.source: {files[0]} has {len(pixels)} bytes, which is not"
+            f" {len(labels)} images of 3x{_SIDE}x{_SIDE}; lay STL-10's files out anew"
+        )
+    return pixels.reshape(-1, 3, _SIDE, _SIDE), labels

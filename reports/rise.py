@@ -1,0 +1,55 @@
+"""How soon a run got good: rolling mean accuracy, rise time T_90, and T_0.5 (FSL, section V-A).
+
+The rolling mean of a round is over the last 20 rounds up to it, and over all of them where there
+are not yet 20: so the first round can have risen already. Round 0, the initial model, is no round
+of training and is left out. T_90 is the first round whose rolling mean is at least 90 % of the last
+round's, T_0.5 the first whose rolling mean is at least one half; each also as elapsed seconds.
+"""
+
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass
+from statistics import fmean
+
+WINDOW = 20  # rounds
+_RISEN = 0.9
+_HALF = 0.5
+_ROUNDING = 1e-12  # of a mean that ought to be the threshold itself
+
+
+@dataclass(frozen=True)
+class Rise:
+    """None where no round was evaluated, or none got so far."""
+
+    rolling_accuracy: float | None = None  # of the last round
+    rise_rounds: int | None = None
+    rise_seconds: float | None = None
+    half_rounds: int | None = None
+    half_seconds: float | None = None
+
+
+def rise(evaluated: Iterable[tuple[int, float, float | None]]) -> Rise:
+    """From round, elapsed seconds and accuracy; rounds without an accuracy have no part in it."""
+    window: deque[tuple[int, float]] = deque()
+    means: list[tuple[int, float, float]] = []
+    for round, seconds, accuracy in evaluated:
+        if round == 0 or accuracy is None:
+            continue
+        window.append((round, accuracy))
+        while window[0][0] <= round - WINDOW:
+            window.popleft()
+        means.append((round, seconds, fmean(value for _, value in window)))
+    if not means:
+        return Rise()
+    *_, final = means[-1]
+    risen, half = _first(means, _RISEN * final), _first(means, _HALF)
+    return Rise(final, *risen, *half)
+
+
+def _first(
+    means: list[tuple[int, float, float]], threshold: float
+) -> tuple[int, float] | tuple[None, None]:
+    for round, seconds, mean in means:
+        if mean >= threshold - _ROUNDING:
+            return round, seconds
+    return None, None
