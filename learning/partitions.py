@@ -12,7 +12,7 @@ import numpy as np
 from learning import labels_per_client, main_classes
 from scenarios.errors import BadInput
 
-NAMES = ("iid", "dirichlet", "main-classes", "labels-per-client")
+NAMES = ("iid", "dirichlet", "dirichlet-by-class", "labels-per-client", "main-classes")
 _STREAM = 0x70617274  # keeps the partition's draws apart from others made with the same seed
 
 
@@ -35,6 +35,10 @@ def make(
     cells it hears, its home cell first (see scenarios.cells); `labels_each` is the number of a
     client's labels.
     """
+    if shared and kind == "dirichlet-by-class":
+        raise BadInput(
+            "task.shared_samples: dirichlet-by-class deals each sample to one client; leave it out"
+        )
     if shared:
         return [
             part
@@ -55,12 +59,18 @@ def make(
     match kind:
         case "iid":
             return iid(labels, clients, samples_per_client, rng)
-        case "dirichlet":
+        case "dirichlet" | "dirichlet-by-class":
             if concentration is None:
                 raise BadInput(
-                    "task.partition: dirichlet needs a concentration above 0, for example 0.5"
+                    f"task.partition: {kind} needs a concentration above 0, for example 0.5"
                 )
-            return dirichlet(labels, clients, concentration, samples_per_client, rng)
+            if not concentration > 0:
+                raise BadInput(
+                    f"task.partition: the concentration must be above 0, not {concentration};"
+                    " small values give each client few classes, large ones approach iid"
+                )
+            deal = dirichlet if kind == "dirichlet" else dirichlet_by_class
+            return deal(labels, clients, concentration, samples_per_client, rng)
         case "main-classes":
             if homes is None or cells is None:
                 raise BadInput(
@@ -106,11 +116,6 @@ def dirichlet(
     A client whose class has run out takes more of its other classes, and at last of whatever is
     left, so that all clients get their full number of samples.
     """
-    if not concentration > 0:
-        raise BadInput(
-            f"task.partition: the concentration must be above 0, not {concentration};"
-            " small values give each client few classes, large ones approach iid"
-        )
     sizes = _sizes(len(labels), clients, samples_per_client)
     classes = np.unique(labels)
     stock = [rng.permutation(np.flatnonzero(labels == c)).astype(np.int64) for c in classes]
@@ -123,6 +128,33 @@ def dirichlet(
         left -= taken
         parts.append(rng.permutation(np.concatenate(drawn)))
     return parts
+
+
+def dirichlet_by_class(
+    labels: np.ndarray,
+    clients: int,
+    concentration: float,
+    samples_per_client: int | None,
+    rng: np.random.Generator,
+) -> list[np.ndarray]:
+    """Every class is shared out by proportions p_k ~ Dir_N(concentration) (FedRL, section 4.1).
+
+    So clients differ in size; `samples_per_client` is their mean, when not all data are used. A
+    client that got nothing at all is given one sample of the largest. Each keeps the data set's own
+    order, which matters to those that do not shuffle.
+    """
+    total = sum(_sizes(len(labels), clients, samples_per_client))
+    used = rng.permutation(len(labels))[:total].astype(np.int64)
+    parts: list[list[int]] = [[] for _ in range(clients)]
+    for c in np.unique(labels):
+        own = used[labels[used] == c]
+        shares = _apportion(rng.dirichlet(np.full(clients, concentration)), len(own))
+        for part, dealt in zip(parts, np.split(own, np.cumsum(shares)[:-1]), strict=True):
+            part.extend(dealt)
+    for part in parts:
+        if not part:
+            part.append(max(parts, key=len).pop())
+    return [np.sort(np.array(part, np.int64)) for part in parts]
 
 
 def _sizes(available: int, clients: int, samples_per_client: int | None) -> list[int]:

@@ -11,6 +11,8 @@ from protocols.base import Package, Work
 
 ALONE = True
 
+Server = base.Server  # never run
+
 
 @dataclass(frozen=True)
 class Settings:

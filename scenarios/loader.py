@@ -227,7 +227,7 @@ def _check_names(scenario: Scenario) -> None:
     for place, name, known, what in named:
         if name not in known:
             raise BadInput(f'{place}: unknown {what} "{name}"; {did_you_mean(name, known)}')
-    if scenario.task.partition == "dirichlet" and scenario.task.concentration is None:
+    if "dirichlet" in scenario.task.partition and scenario.task.concentration is None:
         raise BadInput("task.concentration: missing; a dirichlet partition needs it (e.g. 1.0)")
     by_labels = scenario.task.partition == "labels-per-client"
     if by_labels and scenario.task.labels_per_client is None:

@@ -84,6 +84,69 @@ def test_first_client_gets_the_proportions_it_drew() -> None:
     assert np.abs(counts - drawn * 150).max() < 1
 
 
+@settings(deadline=None, max_examples=60)
+@given(
+    labels=st.lists(st.integers(0, 4), min_size=1, max_size=80),
+    clients=st.integers(1, 12),
+    wish=st.one_of(st.none(), st.integers(1, 20)),
+    concentration=st.sampled_from([1e-3, 0.5, 100.0]),
+    seed=st.integers(0, 2**32),
+)
+def test_classes_dealt_out_leave_nobody_empty_and_no_sample_twice(
+    labels: list[int], clients: int, wish: int | None, concentration: float, seed: int
+) -> None:
+    clients = min(clients, len(labels))
+    wish = None if wish is None else min(wish, len(labels) // clients)
+
+    parts = partitions.make(
+        "dirichlet-by-class", np.array(labels), clients, wish, concentration, seed
+    )
+
+    everything = np.concatenate(parts)
+    assert len(parts) == clients
+    assert min(map(len, parts)) >= 1
+    assert len(everything) == (len(labels) if wish is None else wish * clients)
+    assert len(np.unique(everything)) == len(everything)
+    assert all(p.dtype == np.int64 and (np.diff(p) > 0).all() for p in parts), "in their own order"
+
+
+def test_every_class_is_shared_out_by_proportions_of_its_own() -> None:
+    rng = np.random.default_rng(5)
+    rng.permutation(2_000)  # which samples are used is drawn first
+    drawn = [rng.dirichlet(np.full(4, 0.5)) for _ in range(10)]
+
+    parts = partitions.dirichlet_by_class(LABELS, 4, 0.5, None, np.random.default_rng(5))
+
+    counts = np.array([np.bincount(LABELS[part], minlength=10) for part in parts])
+    assert counts.sum(0).tolist() == [200] * 10
+    assert np.abs(counts - 200 * np.array(drawn).T).max() < 1
+    assert len({len(part) for part in parts}) == 4  # sizes differ
+
+
+def test_a_client_that_gets_nothing_is_given_a_sample_of_the_largest() -> None:
+    # One class, and a concentration that gives all of it to one client.
+    parts = partitions.make("dirichlet-by-class", np.zeros(9, int), 3, None, 1e-6, seed=1)
+
+    assert sorted(len(part) for part in parts) == [1, 1, 7]
+
+
+def test_a_class_may_be_missing_at_a_client() -> None:
+    labels = np.array([0, 1, 1, 1])
+
+    parts = partitions.make("dirichlet-by-class", labels, 2, None, 1.0, seed=0)
+
+    held = [np.bincount(labels[part], minlength=2).tolist() for part in parts]
+    assert sorted(zeros for zeros, _ in held) == [0, 1]
+    assert sum(ones for _, ones in held) == 3
+
+
+def test_classes_dealt_out_cannot_be_shared() -> None:
+    with pytest.raises(
+        BadInput, match=r"task\.shared_samples: dirichlet-by-class deals each sample"
+    ):
+        partitions.make("dirichlet-by-class", LABELS, 2, 10, 1.0, 0, shared=True)
+
+
 def test_class_that_runs_out_is_made_up_from_what_is_left() -> None:
     labels = np.array([0] * 5 + [1] * 95)
     parts = partitions.make("dirichlet", labels, 4, 25, 1.0, 0)
@@ -101,6 +164,8 @@ def test_class_that_runs_out_is_made_up_from_what_is_left() -> None:
         ("dirichlet", 3, 10, None, "task.partition: dirichlet needs a concentration"),
         ("dirichlet", 3, 10, 0.0, "task.partition: the concentration must be above 0"),
         ("dirichlet", 3, 10, float("nan"), "task.partition: the concentration must be above 0"),
+        ("dirichlet-by-class", 3, 10, None, "dirichlet-by-class needs a concentration"),
+        ("dirichlet-by-class", 3, 999, 1.0, "task.samples_per_client: .* at most 666"),
         ("dirichlett", 3, 10, 1.0, 'task.partition: .*did you mean "dirichlet"'),
         ("labels-per-client", 3, 10, None, "task.labels_per_client: missing; labels-per-client"),
         ("main-classes", 3, 10, None, "task.partition: main-classes needs cells; set topology"),
