@@ -15,7 +15,6 @@ from scenarios.plan import LinkSpec, Shape
 PORT = 5554
 PINGS = 5
 _MSS, _FRAME = 1448, 1514  # payload and frame of a full TCP segment
-_CHUNK = 1 << 16
 _WARM_SHARE = 0.2
 _SLOW_START_ROUND_TRIPS = 12
 _SHORTEST_SECONDS, _LONGEST_SECONDS = 0.25, 30.0
@@ -101,11 +100,12 @@ def _exactly(connection: socket.socket, size: int) -> bytes:
 
 def _receive(connection: socket.socket, size: int) -> float:
     """Take `size` bytes; the rate on the wire after slow start, in bits per second."""
-    buffer = bytearray(_CHUNK)
+    # Room for all that has come when the reader is woken: what it left would count as come later.
+    buffer = memoryview(bytearray(size))
     taken, warm = 0, math.ceil(size * _WARM_SHARE)
     warm_at: tuple[int, float] | None = None
     while taken < size:
-        got = connection.recv_into(buffer, min(_CHUNK, size - taken))
+        got = connection.recv_into(buffer[taken:])
         if not got:
             raise ConnectionError("the other end of a link probe is gone")
         taken += got

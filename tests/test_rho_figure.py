@@ -97,8 +97,8 @@ def test_a_round_without_one_of_the_edges_is_left_out(tmp_path: Path) -> None:
 
 
 def test_final_accuracy_is_the_mean_of_the_last_five_rounds_with_its_spread(tmp_path: Path) -> None:
-    _cell_run(tmp_path / "1", seed=1, gain=0.1)
-    _cell_run(tmp_path / "2", seed=2, gain=0.12)
+    _cell_run(tmp_path / "1", seed=1, gain=0.05, rounds=10)
+    _cell_run(tmp_path / "2", seed=2, gain=0.06, rounds=10)
 
     curves = curves_by_rho(_compared(tmp_path))
 
@@ -106,17 +106,18 @@ def test_final_accuracy_is_the_mean_of_the_last_five_rounds_with_its_spread(tmp_
     assert curves.measure == FIVE
     rows = list(csv.DictReader(io.StringIO(rho_csv(curves))))
     assert [row["rho"] for row in rows] == ["0.6", "0.7", "1.0"]
-    # of rounds 2 to 6 the middle one counts
-    assert float(rows[0]["final_accuracy_least"]) == pytest.approx(0.1 * 4 * 0.6 + 0.01)
-    assert float(rows[0]["final_accuracy_most"]) == pytest.approx(0.12 * 4 * 0.6 + 0.01)
+    # of rounds 6 to 10 the middle one counts
+    assert float(rows[0]["final_accuracy_least"]) == pytest.approx(0.05 * 8 * 0.6 + 0.01)
+    assert float(rows[0]["final_accuracy_most"]) == pytest.approx(0.06 * 8 * 0.6 + 0.01)
     assert rows[0]["seeds"] == "1 2"
     assert rows[0]["measure"] == "mean of the last 5 rounds"
 
 
 @pytest.mark.parametrize("why", ["too few rounds", "no cells.csv", "another file"])
-def test_where_one_run_lacks_five_rounds_the_last_counts_for_all(tmp_path: Path, why: str) -> None:
-    _cell_run(tmp_path / "1")
-    other = _cell_run(tmp_path / "2", "b", rounds=4 if why == "too few rounds" else 6)
+def test_where_one_run_lacks_ten_rounds_the_last_counts_for_all(tmp_path: Path, why: str) -> None:
+    _cell_run(tmp_path / "1", rounds=10, gain=0.05)
+    few = why == "too few rounds"
+    other = _cell_run(tmp_path / "2", "b", rounds=9 if few else 10, gain=0.05)
     if why == "no cells.csv":
         (other / "cells.csv").unlink()
     elif why == "another file":
@@ -127,8 +128,8 @@ def test_where_one_run_lacks_five_rounds_the_last_counts_for_all(tmp_path: Path,
     assert curves is not None
     assert curves.measure == ONE
     (a, b) = curves.sections["cells"]
-    assert a.at[1.0].mean == pytest.approx(0.61)
-    assert b.at[1.0].mean == pytest.approx(0.41 if why == "too few rounds" else 0.61)
+    assert a.at[1.0].mean == pytest.approx(0.51)
+    assert b.at[1.0].mean == pytest.approx(0.46 if few else 0.51)
 
 
 def test_every_group_on_cells_is_drawn_in_the_colour_it_has_elsewhere(tmp_path: Path) -> None:
