@@ -130,7 +130,14 @@ def test_every_variant_and_size_of_the_library_is_a_valid_scenario(name: str) ->
             assert loader.load(name, variant=variant, size=size).name == name
 
 
-TRAINING_SAMPLES = {"mnist": 60_000, "fashionmnist": 60_000, "cifar10": 50_000, "tiny": 2_000}
+TRAINING_SAMPLES = {
+    "mnist": 60_000,
+    "fashionmnist": 60_000,
+    "cifar10": 50_000,
+    "tiny": 2_000,
+    "emnist": 112_800,
+}
+CLASSES = {"emnist": 47}
 
 
 @pytest.mark.parametrize("name", sorted(files.library()))
@@ -140,11 +147,12 @@ def test_the_data_suffice_for_every_variant_and_size_of_the_library(name: str) -
         for size in choices.sizes or (None,):
             scenario = loader.load(name, variant=variant, size=size)
             task, topology = scenario.task, scenario.topology
-            labels = np.arange(TRAINING_SAMPLES[task.dataset]) % 10
+            classes = CLASSES.get(task.dataset, 10)
+            labels = np.arange(TRAINING_SAMPLES[task.dataset]) % classes
 
             parts = partitions.make(
                 task.partition,
-                labels[labels < (task.classes or 10)],
+                labels[labels < (task.classes or classes)],
                 topology.client_count,
                 task.samples_per_client,
                 task.concentration,
@@ -152,6 +160,7 @@ def test_the_data_suffice_for_every_variant_and_size_of_the_library(name: str) -
                 task.shared_samples,
                 homes=topology.homes if topology.kind == "cells" else None,
                 cells=topology.cells,
+                labels_each=task.labels_per_client,
             )
 
             assert {len(part) for part in parts} == {task.samples_per_client}
