@@ -59,6 +59,7 @@ class Prepared:
             "model": self.scenario.task.model,
             "partition": "partition.npz",
             "seed": self.scenario.seed,
+            "dissimilarity_every": self.scenario.task.dissimilarity_every,
         }
         if self.server is not None:
             learning["server_data"] = "server_data.npz"

@@ -23,6 +23,7 @@ _POLL_SECONDS = 0.1
 _WORKERS_NICE = 5
 _GRACE_SECONDS = 3.0  # for an inside that has said its last word to end by itself
 _EVALUATION_SECONDS = 600.0  # for one model
+_DISSIMILARITY_SECONDS = 7200.0  # where the gradient of all training samples may be wanted too
 
 
 class RunFailed(Exception):
@@ -167,10 +168,12 @@ class Runner:
         (spool / "evaluate" / "stop").touch()
         self._display.status({"phase": "evaluating"})
         lines = tail(self._run_dir / "evaluations.jsonl")
-        deadline = time.monotonic() + _EVALUATION_SECONDS
+        gradients = self._prepared.scenario.task.dissimilarity_every is not None
+        patience = _DISSIMILARITY_SECONDS if gradients else _EVALUATION_SECONDS
+        deadline = time.monotonic() + patience
         while (code := evaluator.poll()) is None:
             if any(True for _ in lines()):
-                deadline = time.monotonic() + _EVALUATION_SECONDS
+                deadline = time.monotonic() + patience
             if time.monotonic() > deadline:
                 raise RunFailed("the evaluator did not get on; see logs/evaluator.log")
             self._display.tick()

@@ -2,18 +2,21 @@
 
 python -m learning.evaluator --run RUN --spool SPOOL takes the models laid into the spool's evaluate
 directory, oldest first, and adds one line for each to RUN/evaluations.jsonl; where a round has a
-model from each of several edge servers, also one for the average of these.
+model from each of several edge servers, also one for the average of these; and at the rounds that
+the scenario chose, one for the dissimilarity of gradients at the global model.
 """
 
 import json
 import math
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from learning.context import Context
+from learning.dissimilarity import measure
 from learning.evaluation import evaluate
 from learning.hostprocess import Parent, parser, work_until
 from learning.models import weights
@@ -22,7 +25,9 @@ from learning.spool import MODEL, STOP, Spool, oldest
 from protocols.base import Tensors
 from protocols.wire import Refused, read_file
 
+GLOBAL = "global"  # the key of the cloud's model
 AVERAGE = "average"  # the key of the mean of a round's edge models
+DISSIMILARITY = "dissimilarity"  # the key of what its gradients say
 
 Line = dict[str, Any]
 
@@ -36,33 +41,50 @@ class Evaluator:
         lines: Path,
         context: Context,
         averages: RoundAverages | None = None,
+        dissimilarity_every: int | None = None,
     ) -> None:
         self._directory = directory
         self._lines = lines
         self._context = context
         self._averages = averages or RoundAverages()
+        self._every = dissimilarity_every
 
     def step(self) -> bool:
         """Evaluate the oldest model; whether there was one."""
         for path in oldest(self._directory, MODEL)[:1]:
-            found = [json.dumps(line, allow_nan=False) for line in self._evaluated(path)]
-            with self._lines.open("a", encoding="utf-8") as file:
-                file.writelines(f"{line}\n" for line in found)
+            for line in self._evaluated(path):
+                text = json.dumps(line, allow_nan=False)
+                with self._lines.open("a", encoding="utf-8") as file:
+                    file.write(f"{text}\n")
             path.unlink()
             return True
         return False
 
-    def _evaluated(self, path: Path) -> list[Line]:
+    def _evaluated(self, path: Path) -> Iterator[Line]:
         """The model's line, and the average's when it was the last of its round."""
         try:
             message = read_file(path)
             round, key, of = message.meta["round"], message.meta["key"], message.meta.get("of")
         except (Refused, KeyError, ValueError) as error:
-            return [_failed(None, path.name.removesuffix(MODEL), _reason(error))]
+            yield _failed(None, path.name.removesuffix(MODEL), _reason(error))
+            return
         line = self._line(round, key, message.tensors)
-        if of is None or of < 2 or "error" in line:
-            return [line]
-        return [line, *self._averaged(round, key, of, message.tensors)]
+        yield line
+        if "error" in line:
+            return
+        if of is not None and of >= 2:
+            yield from self._averaged(round, key, of, message.tensors)
+        if self._every and key == GLOBAL and round % self._every == 0:
+            yield self._dissimilarity(round, message.tensors)
+
+    def _dissimilarity(self, round: int, tensors: Tensors) -> Line:
+        found = measure(tensors, self._context)
+        return {
+            "round": round,
+            "key": DISSIMILARITY,
+            "xi_squared": _finite(found.xi_squared),
+            "g_squared": _finite(found.g_squared),
+        }
 
     def _averaged(self, round: int, key: str, of: int, tensors: Tensors) -> list[Line]:
         known = {name: tensors[name] for name, _ in weights(self._context.module)}
@@ -81,9 +103,13 @@ class Evaluator:
             "round": round,
             "key": key,
             "accuracy": scores.accuracy,
-            "loss": scores.loss if math.isfinite(scores.loss) else None,
+            "loss": _finite(scores.loss),
             "by_class": scores.by_class,
         }
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None
 
 
 def _failed(round: int | None, key: str, reason: str) -> Line:
@@ -103,7 +129,9 @@ def main() -> None:
     torch.set_num_threads(1)
     directory = Spool(arguments.spool).evaluate
     lines = arguments.run / "evaluations.jsonl"
-    evaluator = Evaluator(directory, lines, Context.load(arguments.run))
+    settings = json.loads((arguments.run / "learning.json").read_text())
+    every = settings.get("dissimilarity_every")
+    evaluator = Evaluator(directory, lines, Context.load(arguments.run), dissimilarity_every=every)
     work_until((directory / STOP).exists, evaluator.step, parent)
 
 

@@ -7,6 +7,7 @@ from reports import words
 from reports.cells import GLOBAL, CellScores, write_cells
 from reports.cells_figure import draw_cells
 from reports.decisions import Decisions, decisions, draw_decisions
+from reports.dissimilarity import report_dissimilarity
 from reports.events import Event, read_events, write_events
 from reports.fidelity import read_probes
 from reports.figure import draw_accuracy
@@ -24,7 +25,8 @@ __all__ = ["RunFacts", "Summary", "finish"]
 def finish(run_dir: Path, facts: RunFacts) -> Summary:
     """Sort events.jsonl; write rounds.csv, summary.json, the figures, and of cells cells.csv.
 
-    What clients that moved did stands in handovers.csv and membership.csv.
+    What clients that moved did stands in handovers.csv and membership.csv, and how far gradients
+    were apart, where that was asked for, in dissimilarity.csv.
     """
     plan = _plan(run_dir / "plan.json")
     events = read_events(run_dir / "events.jsonl")
@@ -48,6 +50,7 @@ def finish(run_dir: Path, facts: RunFacts) -> Summary:
     if cells:
         write_cells(run_dir / "cells.csv", cells, {row.round: row.elapsed for row in rows})
         draw_cells(run_dir / "cells.png", summary, rows, cells, links)
+    report_dissimilarity(run_dir, summary.name, {row.round: row.elapsed for row in rows})
     if plan:
         _report_moves(run_dir, summary, plan, events, moves)
     for top in plan.tops if plan else ():

@@ -39,6 +39,11 @@ def check_fit(scenario: Scenario, settings: Any) -> None:
         raise BadInput('task.partition: main-classes are those of cells; use topology.kind "cells"')
     if task.rho != [1.0] and not on_cells:
         raise BadInput("task.rho: a share of a cell's main classes; leave it out without cells")
+    if task.dissimilarity_every is not None and not has_cloud:
+        raise BadInput(
+            "task.dissimilarity_every: taken at the cloud's model, and there is no cloud; leave it "
+            "out, or set topology.cloud = true"
+        )
     _check_server_data(scenario)
     _check_mobility(scenario)
     timeline.check(scenario)

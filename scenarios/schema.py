@@ -45,6 +45,7 @@ class Task(Section):
     weight_decay: Annotated[float, Field(ge=0)] = 0.0
     shuffle: bool = True
     target_accuracy: Annotated[float, Field(gt=0, le=1)] | None = None
+    dissimilarity_every: Count | None = None  # of the gradients, at every so many rounds from 0 on
     rho: list[Annotated[float, Field(ge=0, le=1)]] = Field(
         default_factory=lambda: [1.0], min_length=1
     )

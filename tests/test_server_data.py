@@ -44,7 +44,7 @@ def test_images_keep_their_labels() -> None:
     images, labels = _gather(kind="iid", samples=40)
     known = {
         image.tobytes(): label
-        for image, label in zip(TINY.train_images, TINY.train_labels, strict=True)
+        for image, label in zip(TINY.train_images[:], TINY.train_labels, strict=True)
     }
     assert [known[image.tobytes()] for image in images] == labels.tolist()
 

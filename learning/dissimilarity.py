@@ -1,0 +1,63 @@
+"""How far the server's and the clients' gradients are from the common one (FSL, B-B3 and Fig. 9).
+
+xi_t^2 = |grad f_0(x_t) - grad F(x_t)|^2 and G_t^2 = 1/N sum_i |grad f_i(x_t) - grad F(x_t)|^2, with
+F = sum_i p_i f_i and p_i = n_i / n; full gradients, without dropout.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from learning.context import Context
+from learning.models import load_weights
+from learning.seam import SERVER
+
+_BATCH = 500
+
+
+@dataclass(frozen=True)
+class Dissimilarity:
+    """Both squared; xi is None where the server has no samples."""
+
+    xi_squared: float | None
+    g_squared: float
+
+
+def measure(tensors: Mapping[str, np.ndarray], context: Context) -> Dissimilarity:
+    """At these weights, over all clients; keeps sums of their gradients, never all of them."""
+    load_weights(context.module, tensors)
+    context.module.eval()
+    total = sum(len(part) for part in context.partition)
+    clients = len(context.partition)
+    mean: Tensor | float = 0.0  # 1/N sum grad f_i
+    common: Tensor | float = 0.0  # grad F
+    square = 0.0  # 1/N sum |grad f_i|^2
+    for client, part in enumerate(context.partition):
+        own = gradient(context.module, *context.samples(client))
+        mean = mean + own / clients
+        common = common + own * (len(part) / total)
+        square += float(own @ own) / clients
+    assert isinstance(mean, Tensor) and isinstance(common, Tensor)
+    # The square of each difference, multiplied out; rounding may leave a trifle below 0.
+    g_squared = square - 2 * float(mean @ common) + float(common @ common)
+    g_squared = 0.0 if g_squared < 0 else g_squared  # what is not a number stays none
+    xi_squared = None
+    if context.has_server_samples:
+        apart = gradient(context.module, *context.samples(SERVER)) - common
+        xi_squared = float(apart @ apart)
+    return Dissimilarity(xi_squared, g_squared)
+
+
+def gradient(module: nn.Module, images: Tensor, labels: Tensor) -> Tensor:
+    """Of the samples' mean cross entropy, all parameters in one row of float64."""
+    module.zero_grad(set_to_none=True)
+    for some, named in zip(images.split(_BATCH), labels.split(_BATCH), strict=True):
+        F.cross_entropy(module(some), named, reduction="sum").backward()
+    found = [parameter.grad for parameter in module.parameters()]
+    row = torch.cat([part.flatten().double() for part in found if part is not None])
+    module.zero_grad(set_to_none=True)
+    return row / len(labels)

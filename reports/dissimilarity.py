@@ -1,0 +1,72 @@
+"""dissimilarity.csv and .png: how far gradients were apart, if a run measured it (FSL, Fig. 9)."""
+
+import csv
+import io
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from reports.canvas import COLOURS, MARKERS, new_figure, plain_frame, save
+from reports.events import json_lines
+from reports.replace import replace_text
+
+_KEY = "dissimilarity"  # of its lines in evaluations.jsonl
+_NAMES = {"xi_squared": "ξ²: the server's from all clients'", "g_squared": "G²: a client's, mean"}
+
+
+class Row(NamedTuple):
+    """One measured round; None where a number is not known."""
+
+    round: int
+    elapsed_seconds: float | None
+    xi_squared: float | None
+    g_squared: float | None
+
+
+def report_dissimilarity(run_dir: Path, name: str, elapsed: Mapping[int, int]) -> None:
+    """Nothing where nothing was measured; `elapsed` is in microseconds by round."""
+    rows = read(run_dir / "evaluations.jsonl", elapsed)
+    if rows:
+        _write(run_dir / "dissimilarity.csv", rows)
+        _draw(run_dir / "dissimilarity.png", name, rows)
+
+
+def read(evaluations: Path, elapsed: Mapping[int, int]) -> list[Row]:
+    """Of those rounds that were measured, in their order."""
+    found = [
+        Row(
+            line["round"],
+            elapsed[line["round"]] / 1e6 if line["round"] in elapsed else None,
+            line.get("xi_squared"),
+            line.get("g_squared"),
+        )
+        for line in json_lines(evaluations)
+        if line.get("key") == _KEY and isinstance(line.get("round"), int)
+    ]
+    return sorted(found, key=lambda row: row.round)
+
+
+def _write(path: Path, rows: list[Row]) -> None:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(Row._fields)
+    writer.writerows(rows)
+    replace_text(path, text.getvalue())
+
+
+def _draw(path: Path, name: str, rows: list[Row]) -> None:
+    """Over rounds, on a logarithmic axis: they span decades."""
+    figure = new_figure(7, 4)
+    axes = figure.subplots()
+    plain_frame(axes)
+    for (field, label), colour, marker in zip(_NAMES.items(), COLOURS, MARKERS, strict=False):
+        values = [(row.round, getattr(row, field)) for row in rows]
+        known = [(round, value) for round, value in values if value]  # 0 has no logarithm
+        if known:
+            rounds, heights = zip(*known, strict=True)
+            axes.semilogy(rounds, heights, color=colour, marker=marker, ms=5, label=label)
+            axes.legend(frameon=False)
+    axes.set_xlabel("global rounds")
+    axes.set_ylabel("squared distance of gradients")
+    axes.set_title(f"{name}: dissimilarity of data, seen at the global model", parse_math=False)
+    save(figure, path)
