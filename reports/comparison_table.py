@@ -10,10 +10,19 @@ from rich.table import Table
 from rich.text import Text
 
 from reports.comparison import Comparison, Section
-from reports.comparison_cells import Unit, cells, headers, heading, notes, unit_of_time
+from reports.comparison_cells import (
+    IN_ROUNDS,
+    TRAINING,
+    Unit,
+    cells,
+    headers,
+    heading,
+    notes,
+    unit_of_time,
+)
 
 _STYLES = {"exact": "green", "good": "green", "distorted": "bold red"}
-_ROOMY = 96  # columns
+_ROOMY, _WIDE = 96, 128  # columns
 _BREAK = re.compile(r" (?=target( \(|$)|in all|%)|(?<=speed-)")  # where headers are broken
 
 
@@ -34,7 +43,7 @@ def show(comparison: Comparison, console: Console) -> None:
 
 
 def section_table(section: Section, time: Unit, width: int) -> Table:
-    """What can wrap is the label and the time; a narrow one leaves the bytes to the target out."""
+    """What can wrap is the label and the time; a narrow one leaves out what Markdown has."""
     narrow = width < _ROOMY
     table = Table(
         title=Text(heading(section), style="bold"),
@@ -46,7 +55,11 @@ def section_table(section: Section, time: Unit, width: int) -> Table:
         show_edge=False,
     )
     names = headers(section, time)
-    shown = [not narrow or not name.endswith("B to target") for name in names]
+    shown = [
+        not (narrow and name.endswith("B to target"))
+        and not (width < _WIDE and name in (IN_ROUNDS, TRAINING))
+        for name in names
+    ]
     for name in compress(names, shown):
         table.add_column(
             _BREAK.sub("\n", name, count=1),

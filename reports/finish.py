@@ -11,6 +11,7 @@ from reports.events import Event, read_events, write_events
 from reports.fidelity import read_probes
 from reports.figure import draw_accuracy
 from reports.handovers import Handover, handovers, happened, write_handovers
+from reports.local_training import local_training
 from reports.map_figure import draw_map, draw_membership
 from reports.membership import Hearing, write_membership
 from reports.rounds import round_rows, write_rounds
@@ -40,7 +41,8 @@ def finish(run_dir: Path, facts: RunFacts) -> Summary:
     moves = handovers(events)
     timed = plan is not None and bool(plan.timeline or plan.walk)
     timeline = happened(events, moves) if timed else None
-    summary = summarise(facts, rows, events, traffic, probes, model, cells, timeline)
+    training = local_training(events, plan) if plan else None
+    summary = summarise(facts, rows, events, traffic, probes, model, cells, timeline, training)
     summary.write(run_dir / "summary.json")
     links = words.links(plan) if plan else ""
     whose = cells.whose if cells else "the clients' models (mean)" if alone else "the global model"
