@@ -3,7 +3,7 @@
 import json
 import os
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,9 +31,11 @@ class Prepared:
     parts: list[np.ndarray]
     data_dir: Path | None
     engine: str = "torch"
+    counts: np.ndarray = field(default_factory=lambda: np.zeros((0, 0), int))  # by client and class
 
     def write(self) -> None:
         """Make the run directory and put there all that nodes and workers read."""
+        from learning.class_counts import write_counts
         from protocols.wire import Message, write_file
 
         try:
@@ -46,6 +48,7 @@ class Prepared:
             ) from None
         arrays = {f"client{index}": part for index, part in enumerate(self.parts)}
         np.savez(self.run_dir / "partition.npz", allow_pickle=False, **arrays)
+        write_counts(self.run_dir / "data.csv", self.counts)
         learning = {
             "dataset": self.scenario.task.dataset,
             "data_dir": str(self.data_dir) if self.data_dir else None,
@@ -81,6 +84,7 @@ def prepare(scenario: Scenario, data_dir: Path | None, out: str | None) -> Prepa
     import torch
 
     from learning import datasets, flops, lenet_training, models, partitions
+    from learning.class_counts import class_counts
 
     run_dir = output_directory(scenario, out)
     task, clients = scenario.task, scenario.topology.client_count
@@ -96,6 +100,7 @@ def prepare(scenario: Scenario, data_dir: Path | None, out: str | None) -> Prepa
         homes=scenario.topology.homes if scenario.topology.kind == "cells" else None,
         cells=scenario.topology.cells,
     )
+    counts = class_counts(data.train_labels, parts, data.classes)
     shape = (data.channels, data.size, data.classes)
     module = models.build(task.model, *shape, seed=scenario.seed)
     initial = models.export(module)
@@ -114,7 +119,7 @@ def prepare(scenario: Scenario, data_dir: Path | None, out: str | None) -> Prepa
     )
     in_c = lenet_training.can_train(module, *shape) and not torch.cuda.is_available()
     engine = "lenet5.c" if in_c else "torch"
-    return Prepared(scenario, plan, run_dir, initial, parts, data_dir, engine)
+    return Prepared(scenario, plan, run_dir, initial, parts, data_dir, engine, counts=counts)
 
 
 def _measured(

@@ -6,6 +6,7 @@ from pathlib import Path
 from reports import words
 from reports.cells import GLOBAL, CellScores, write_cells
 from reports.cells_figure import draw_cells
+from reports.data_figure import draw_data, read_holdings
 from reports.decisions import Decisions, decisions, draw_decisions
 from reports.events import Event, read_events, write_events
 from reports.fidelity import read_probes
@@ -47,6 +48,8 @@ def finish(run_dir: Path, facts: RunFacts) -> Summary:
     links = words.links(plan) if plan else ""
     whose = cells.whose if cells else "the clients' models (mean)" if alone else "the global model"
     draw_accuracy(run_dir / "accuracy.png", summary, rows, links, whose, events)
+    if (held := read_holdings(run_dir / "data.csv")) is not None:
+        draw_data(run_dir / "data.png", f"{summary.name}: who has samples of which class", held)
     if cells:
         write_cells(run_dir / "cells.csv", cells, {row.round: row.elapsed for row in rows})
         draw_cells(run_dir / "cells.png", summary, rows, cells, links)
