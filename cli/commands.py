@@ -80,7 +80,9 @@ def _add_compare(commands: Any) -> None:
         "runs", nargs="+", metavar="RUN", help="a run's directory, or one that holds runs"
     )
     compare.add_argument(
-        "--target", type=float, help="accuracy to reach, like 0.8 (default: the scenario's own)"
+        "--target",
+        type=_target,
+        help="accuracy to reach, like 0.8, or `baseline`: its last (default: the scenario's own)",
     )
     compare.add_argument(
         "--baseline", metavar="NAME", help="speed-up against this variant, or best:PREFIX"
@@ -95,6 +97,13 @@ def _add_compare(commands: Any) -> None:
         "--out", help="where tables and figures go (default: the sweep, or runs/comparison-TIME)"
     )
     compare.set_defaults(command=_compare)
+
+
+def _target(text: str) -> float | str:
+    try:
+        return text if text == "baseline" else float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text}: give a share like 0.8, or baseline") from None
 
 
 def _run(options: argparse.Namespace) -> int:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from reports.comparison import Comparison, compare_runs
+from reports.comparison import Comparison, Target, compare_runs
 from reports.comparison_csv import comparison_csv
 from reports.comparison_figure import draw_comparison
 from reports.comparison_over import Over, compare_over
@@ -25,7 +25,7 @@ RUNS = Path("runs")
 
 def compare(
     runs: Sequence[str],
-    target: float | None,
+    target: Target,
     baseline: str | None,
     out: str | None,
     over: Sequence[str] = (),
@@ -36,7 +36,7 @@ def compare(
     if rho is not None and found:
         found = at_share(found, rho)
     comparison = compare_runs(found, left_out, target, baseline)
-    grid = compare_over(found, over, target) if over else None
+    grid = compare_over(found, over, target, baseline) if over else None
     curves = curves_by_rho(comparison)
     notes = [note for part in (grid, curves) if part is not None for note in part.notes]
     comparison = dataclasses.replace(comparison, notes=tuple(notes))

@@ -3,7 +3,7 @@
 import json
 import os
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,6 +32,7 @@ class Prepared:
     data_dir: Path | None
     engine: str = "torch"
     server: tuple[np.ndarray, np.ndarray] | None = None  # the server's own images and labels
+    counts: np.ndarray = field(default_factory=lambda: np.zeros((0, 0), int))  # by client and class
 
     @property
     def server_samples(self) -> int:
@@ -40,6 +41,7 @@ class Prepared:
 
     def write(self) -> None:
         """Make the run directory and put there all that nodes and workers read."""
+        from learning.class_counts import write_counts
         from protocols.wire import Message, write_file
 
         try:
@@ -52,6 +54,7 @@ class Prepared:
             ) from None
         arrays = {f"client{index}": part for index, part in enumerate(self.parts)}
         np.savez(self.run_dir / "partition.npz", allow_pickle=False, **arrays)
+        write_counts(self.run_dir / "data.csv", self.counts)
         learning = {
             "dataset": self.scenario.task.dataset,
             "data_dir": str(self.data_dir) if self.data_dir else None,
@@ -92,6 +95,7 @@ def prepare(scenario: Scenario, data_dir: Path | None, out: str | None) -> Prepa
     import torch
 
     from learning import datasets, flops, lenet_training, models, partitions, server_data
+    from learning.class_counts import class_counts
 
     run_dir = output_directory(scenario, out)
     task, clients = scenario.task, scenario.topology.client_count
@@ -108,6 +112,7 @@ def prepare(scenario: Scenario, data_dir: Path | None, out: str | None) -> Prepa
         cells=scenario.topology.cells,
         labels_each=task.labels_per_client,
     )
+    counts = class_counts(data.train_labels, parts, data.classes)
     server = None
     if scenario.server_data is not None:
         server = server_data.gather(scenario.server_data, data, parts, scenario.seed, data_dir)
@@ -130,7 +135,7 @@ def prepare(scenario: Scenario, data_dir: Path | None, out: str | None) -> Prepa
     )
     in_c = lenet_training.can_train(module, *shape) and not torch.cuda.is_available()
     engine = "lenet5.c" if in_c else "torch"
-    return Prepared(scenario, plan, run_dir, initial, parts, data_dir, engine, server)
+    return Prepared(scenario, plan, run_dir, initial, parts, data_dir, engine, server, counts)
 
 
 def _measured(

@@ -1,17 +1,19 @@
 """Runs set against each other: seeds together, scenarios apart, times against a baseline."""
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from statistics import fmean, stdev
+from typing import Literal
 
-from reports.comparison_labels import label
+from reports.comparison_labels import differences, label
 from reports.comparison_runs import LeftOut, Point, Run
 from scenarios.errors import BadInput
 from scenarios.suggest import did_you_mean
 
 BEST = "best:"
+Target = float | Literal["baseline"] | None  # what the baseline reached at its end, or a number
 _WORST_FIRST = ("distorted", "not known", "good", "exact")
 _TASK = tuple(f"task.{key}" for key in ("dataset", "model", "partition", "concentration"))
 
@@ -33,11 +35,12 @@ class Group:
     label: str
     runs: tuple[Run, ...]
     target: float | None
+    by_seed: Mapping[int, float] = field(default_factory=dict)  # the target, where seeds differ
 
     @cached_property
     def arrivals(self) -> list[tuple[Run, Point]]:
         """The runs that reached the target, and where."""
-        found = [(run, run.arrival(self.target)) for run in self.runs]
+        found = [(run, run.arrival(self.by_seed.get(run.seed, self.target))) for run in self.runs]
         return [(run, point) for run, point in found if point is not None]
 
     @property
@@ -97,6 +100,11 @@ class Group:
     def half_time(self) -> Spread | None:
         return spread(run.rise.half_seconds for run in self.runs)
 
+    @cached_property
+    def local_training(self) -> Spread | None:
+        """Seconds that a client trains in a round."""
+        return spread(run.local_training for run in self.runs)
+
     @property
     def verdict(self) -> str:
         """The worst of its runs."""
@@ -136,9 +144,17 @@ class Section:
     def speed_up(self, group: Group) -> float | None:
         """The baseline's mean time to the target over this group's."""
         base = self.baseline
-        if base is None or base.time is None or group.time is None or group.time.mean <= 0:
+        return self._ratio(group, base.time if base else None, group.time)
+
+    def speed_up_in_rounds(self, group: Group) -> float | None:
+        """The same in rounds, whatever they take."""
+        base = self.baseline
+        return self._ratio(group, base.rounds if base else None, group.rounds)
+
+    def _ratio(self, group: Group, base: Spread | None, own: Spread | None) -> float | None:
+        if self.baseline is None or base is None or own is None or own.mean <= 0:
             return None
-        return base.time.mean / group.time.mean if base.target == group.target else None
+        return base.mean / own.mean if self.baseline.target == group.target else None
 
 
 @dataclass(frozen=True)
@@ -158,16 +174,23 @@ class Comparison:
 def compare_runs(
     runs: Sequence[Run],
     left_out: Sequence[LeftOut] = (),
-    target: float | None = None,
+    target: Target = None,
     baseline: str | None = None,
 ) -> Comparison:
-    """Group and set side by side; the scenario's own target counts unless one is given."""
-    if target is not None and not 0 < target <= 1:
-        raise BadInput(f"--target {target:g}: not an accuracy; give it as a share like 0.85")
+    """Group and set side by side; the scenario's own target counts unless one is given.
+
+    With "baseline" it is what the baseline's run of the same seed had reached at its end.
+    """
+    _check_target(target, baseline)
     if not runs:
         first = f"{left_out[0].path}: {left_out[0].cause}" if left_out else "there are none"
         raise BadInput(f"none of the runs can be compared; {first}")
-    sections = [Section(title, found, baseline) for title, found in _sections(runs, target)]
+    given = None if target == "baseline" else target
+    sections = [
+        Section(title, groups, baseline) for title, groups in _sections(runs, given, baseline)
+    ]
+    if target == "baseline":
+        sections = [_aimed_at_baseline(section) for section in sections]
     if baseline is not None and not any(section.candidates for section in sections):
         known = {group.label for section in sections for group in section.groups}
         closest = did_you_mean(baseline.removeprefix(BEST), known)
@@ -175,7 +198,26 @@ def compare_runs(
     return Comparison(tuple(sections), tuple(left_out), tuple(_warnings(sections)))
 
 
-def _sections(runs: Sequence[Run], target: float | None) -> list[tuple[str, tuple[Group, ...]]]:
+def _check_target(target: Target, baseline: str | None) -> None:
+    if target == "baseline":
+        if baseline is None or baseline.startswith(BEST):
+            raise BadInput("--target baseline: whose accuracy it is must be said; name --baseline")
+    elif target is not None and not 0 < target <= 1:
+        raise BadInput(f"--target {target:g}: not an accuracy; give it as a share like 0.85")
+
+
+def _aimed_at_baseline(section: Section) -> Section:
+    """With what the baseline had reached at its end as the target, seed by seed."""
+    own = [run for group in section.candidates for run in group.runs if run.points]
+    reached = {run.seed: run.points[-1].accuracy for run in own}
+    mean = fmean(reached.values()) if reached else None
+    groups = [replace(group, target=mean, by_seed=reached) for group in section.groups]
+    return replace(section, groups=tuple(groups))
+
+
+def _sections(
+    runs: Sequence[Run], target: float | None, baseline: str | None
+) -> list[tuple[str, tuple[Group, ...]]]:
     alike: dict[tuple[object, ...], list[Run]] = {}
     for run in runs:
         key = (run.name, run.variant, run.size, *sorted(run.identity.items()))
@@ -189,14 +231,40 @@ def _sections(runs: Sequence[Run], target: float | None) -> list[tuple[str, tupl
         title = ", ".join(text for text in tasks.pop() if text)
         return [(title, _groups(list(alike.values()), target, with_title=True))]
     titles = sorted(by_title, key=_natural)
-    return [(title, _groups(by_title[title], target)) for title in titles]
+    return [
+        (f"{title}{where}", _groups(members, target))
+        for title in titles
+        for where, members in _apart(by_title[title], baseline)
+    ]
+
+
+def _apart(alike: list[list[Run]], baseline: str | None) -> list[tuple[str, list[list[Run]]]]:
+    """Where the baseline was run with several settings, everything else stands beside its own."""
+    bases = [members[0] for members in alike if _method(members[0]) == baseline]
+    if len(bases) < 2:
+        return [("", alike)]
+    identities = [base.identity for base in bases]
+    keys = [key for key in identities[0] if len({flat.get(key) for flat in identities}) > 1]
+    places: dict[tuple[str | None, ...], list[list[Run]]] = {}
+    for members in alike:
+        place = tuple(members[0].identity.get(key) for key in keys)
+        places.setdefault(place, []).append(members)
+    words = {
+        tuple(base.identity.get(key) for key in keys): f", {' '.join(told)}"
+        for base, told in zip(bases, differences(identities), strict=True)
+    }
+    return [(words.get(place, ", other settings"), found) for place, found in places.items()]
+
+
+def _method(run: Run) -> str:
+    return run.variant or run.protocol
 
 
 def _groups(
     alike: Sequence[list[Run]], target: float | None, with_title: bool = False
 ) -> tuple[Group, ...]:
     firsts = [members[0] for members in alike]
-    names = [run.variant or run.protocol for run in firsts]
+    names = [_method(run) for run in firsts]
     if with_title:
         names = [f"{_title(run)} {name}" for run, name in zip(firsts, names, strict=True)]
     labels = label(names, [run.identity for run in firsts])

@@ -23,6 +23,8 @@ class Unit:
     decimals: int
 
 
+IN_ROUNDS, TRAINING = "in rounds", "training a round (s)"  # columns for a wide table
+_SECONDS = Unit(1.0, "s", 3)
 _PERCENT, _PLAIN = Unit(0.01, "%", 1), Unit(1.0, "B", 1)
 
 
@@ -43,7 +45,7 @@ def headers(section: Section, time: Unit) -> list[str]:
         "reached" if section.aims else "runs",
         "rounds",
         f"time to target ({time.name})",
-        *(["speed-up"] if section.asked else []),
+        *(["speed-up", IN_ROUNDS] if section.asked else []),
         "final %",
         "best %",
         ROLLING,
@@ -51,6 +53,7 @@ def headers(section: Section, time: Unit) -> list[str]:
         f"{HALF} rounds ({time.name})",
         f"{size.name} to target",
         f"{size.name} in all",
+        *([TRAINING] if _trains(section) else []),
         "fidelity",
     ]
 
@@ -64,7 +67,7 @@ def cells(section: Section, group: Group, time: Unit) -> list[str]:
         count,
         _mean(group.rounds),
         _time(group, time),
-        *([_speed_up(section, group)] if section.asked else []),
+        *(_speed_ups(section, group) if section.asked else []),
         _mean(group.final, _PERCENT),
         _mean(group.best, _PERCENT),
         _mean(group.rolling, _PERCENT),
@@ -72,6 +75,7 @@ def cells(section: Section, group: Group, time: Unit) -> list[str]:
         _rounds_and_time(group.half_rounds, group.half_time, time),
         _mean(group.bytes_to_target, size),
         _mean(group.bytes_on_wire, size),
+        *([_mean(group.local_training, _SECONDS)] if _trains(section) else []),
         group.verdict,
     ]
 
@@ -93,6 +97,8 @@ def notes(section: Section) -> Iterator[str]:
         yield f"{HALF} of {', '.join(some)}: over those of its runs that reached one half"
     if section.asked is None:
         return
+    if any(group.by_seed for group in section.groups):
+        yield f"the target, seed by seed: what {section.asked} had reached at its end"
     base, candidates = section.baseline, [group.label for group in section.candidates]
     if base is not None and candidates == [base.label]:
         yield f"speed-up against {base.label}"
@@ -136,12 +142,15 @@ def _below(accuracy: float) -> str:
     return percent(math.floor(1000 * accuracy + 1e-6) / 1000)
 
 
-def _speed_up(section: Section, group: Group) -> str:
-    ratio = section.speed_up(group)
-    if ratio is None:
-        return _NONE
+def _trains(section: Section) -> bool:
+    return any(group.local_training is not None for group in section.groups)
+
+
+def _speed_ups(section: Section, group: Group) -> list[str]:
     base = section.baseline
-    return f"{ratio:.2f} x{_star(group) or (_star(base) if base else '')}"
+    star = _star(group) or (_star(base) if base else "")
+    ratios = (section.speed_up(group), section.speed_up_in_rounds(group))
+    return [_NONE if ratio is None else f"{ratio:.2f} x{star}" for ratio in ratios]
 
 
 def _star(group: Group) -> str:

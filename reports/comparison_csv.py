@@ -44,6 +44,7 @@ def _line(section: Section, group: Group) -> dict[str, Any]:
         **spread_columns("seconds_to_target", group.time),
         "baseline": section.baseline.label if section.baseline else None,
         "speed_up": _rounded(section.speed_up(group)),
+        "speed_up_in_rounds": _rounded(section.speed_up_in_rounds(group)),
         "final_accuracy_mean": _mean(group.final),
         "best_accuracy_mean": _mean(group.best),
         "best_accuracy_most": group.best.most if group.best else None,
@@ -54,6 +55,7 @@ def _line(section: Section, group: Group) -> dict[str, Any]:
         **spread_columns("half_seconds", group.half_time),
         "bytes_to_target_mean": _mean(group.bytes_to_target),
         "bytes_on_wire_mean": _mean(group.bytes_on_wire),
+        "local_training_seconds_mean": _mean(group.local_training),
         "fidelity": group.verdict,
     }
 

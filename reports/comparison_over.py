@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
-from reports.comparison import Comparison, Group, compare_runs
+from reports.comparison import Comparison, Group, Target, compare_runs
 from reports.comparison_runs import Run
 from reports.comparison_values import Values, values_over, without, words_of
 from scenarios.errors import BadInput
@@ -63,14 +63,20 @@ def keys_of(text: str) -> list[str]:
     return keys
 
 
-def compare_over(runs: Sequence[Run], keys: Sequence[str], target: float | None = None) -> Over:
-    """BadInput when one of the settings does not vary."""
+def compare_over(
+    runs: Sequence[Run],
+    keys: Sequence[str],
+    target: Target = None,
+    baseline: str | None = None,
+) -> Over:
+    """BadInput when one of the settings does not vary; the baseline only gives its target."""
     identities = [run.identity for run in runs]
     axes = tuple(values_over(key, identities) for key in keys)
     words = zip(*(words_of(key, identities) for key in keys), strict=True)
     places = {run.path: place for run, place in zip(runs, words, strict=True)}
     alike = [dataclasses.replace(run, identity=without(run.identity, keys)) for run in runs]
-    merged = compare_runs(alike, target=target)
+    base = baseline if target == "baseline" else None
+    merged = compare_runs(alike, target=target, baseline=base)
     panels = tuple(
         Panel(section.title, tuple(_series(section.groups, keys, places)))
         for section in merged.sections

@@ -49,6 +49,7 @@ class Run:
     elapsed: float | None = None  # seconds of the whole run
     by_rho: Mapping[float, float] = field(default_factory=dict)  # on cells: the last accuracy
     rho: float | None = None  # on cells: where the accuracy of the points was taken
+    local_training: float | None = None  # seconds of a client in a round, in the mean
 
     def arrival(self, target: float | None) -> Point | None:
         """The first evaluated round at or above the target."""
@@ -134,6 +135,7 @@ def _read(path: Path) -> Run | LeftOut:
             elapsed=_number(summary.get("elapsed_seconds")),
             by_rho=by_rho,
             rho=next(iter(by_rho), None),
+            local_training=_number(summary.get("local_training_seconds")),
         )
     except _Unreadable as error:
         return LeftOut(path, str(error))

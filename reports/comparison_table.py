@@ -12,8 +12,10 @@ from rich.text import Text
 from reports.comparison import Comparison, Section
 from reports.comparison_cells import (
     HALF,
+    IN_ROUNDS,
     RISE,
     ROLLING,
+    TRAINING,
     Unit,
     cells,
     headers,
@@ -23,7 +25,7 @@ from reports.comparison_cells import (
 )
 
 _STYLES = {"exact": "green", "good": "green", "distorted": "bold red"}
-_ROOMY, _WIDE = 96, 124  # columns
+_ROOMY, _WIDE, _WIDEST = 96, 124, 150  # columns
 _BREAK = re.compile(
     r" (?=target( \(|$)|in all|%|rounds \()|(?<=speed-)"
 )  # where headers are broken
@@ -78,6 +80,8 @@ def _fits(header: str, section: Section, width: int) -> bool:
     """The rise stands in a wide table, or in place of what has to do with a target."""
     if header.startswith((ROLLING, RISE, HALF)):
         return width >= _WIDE or not section.aims
+    if header in (IN_ROUNDS, TRAINING) and width < _WIDEST:
+        return False
     if header.endswith("B to target"):
         return width >= _ROOMY and section.aims
     return section.aims or not header.startswith(("rounds", "time", "speed-up"))

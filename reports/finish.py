@@ -6,12 +6,14 @@ from pathlib import Path
 from reports import words
 from reports.cells import GLOBAL, CellScores, write_cells
 from reports.cells_figure import draw_cells
+from reports.data_figure import draw_data, read_holdings
 from reports.decisions import Decisions, decisions, draw_decisions
 from reports.dissimilarity import report_dissimilarity
 from reports.events import Event, read_events, write_events
 from reports.fidelity import read_probes
 from reports.figure import draw_accuracy
 from reports.handovers import Handover, handovers, happened, write_handovers
+from reports.local_training import local_training
 from reports.map_figure import draw_map, draw_membership
 from reports.membership import Hearing, write_membership
 from reports.rounds import round_rows, write_rounds
@@ -42,11 +44,14 @@ def finish(run_dir: Path, facts: RunFacts) -> Summary:
     moves = handovers(events)
     timed = plan is not None and bool(plan.timeline or plan.walk)
     timeline = happened(events, moves) if timed else None
-    summary = summarise(facts, rows, events, traffic, probes, model, cells, timeline)
+    training = local_training(events, plan) if plan else None
+    summary = summarise(facts, rows, events, traffic, probes, model, cells, timeline, training)
     summary.write(run_dir / "summary.json")
     links = words.links(plan) if plan else ""
     whose = cells.whose if cells else "the clients' models (mean)" if alone else "the global model"
     draw_accuracy(run_dir / "accuracy.png", summary, rows, links, whose, events)
+    if (held := read_holdings(run_dir / "data.csv")) is not None:
+        draw_data(run_dir / "data.png", f"{summary.name}: who has samples of which class", held)
     if cells:
         write_cells(run_dir / "cells.csv", cells, {row.round: row.elapsed for row in rows})
         draw_cells(run_dir / "cells.png", summary, rows, cells, links)

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from reports.cells import CellScores
 from reports.events import Event
 from reports.fidelity import judge
 from reports.handovers import Happened
+from reports.local_training import ALL
 from reports.overruns import Overruns, overruns
 from reports.replace import replace_text
 from reports.rise import rise
@@ -69,6 +71,8 @@ class Summary:
     drops: int | None
     refused: dict[str, int]
     overruns: Overruns
+    local_training_seconds: float | None  # of a client in a round, in the mean
+    local_training_seconds_by_device: dict[str, float]
     lost: list[str]
     fidelity: dict[str, Any]
     final_model: str | None  # SHA-256 of the final model, or models
@@ -95,8 +99,10 @@ def summarise(
     final_model: str | None,
     cells: CellScores | None = None,
     happened: Happened | None = None,
+    training: Mapping[str, float] | None = None,
 ) -> Summary:
-    """Put together what was read back."""
+    """Put together what was read back; `training` is from reports.local_training."""
+    by_device = dict(training or {})
     late = overruns(events)
     drops = traffic.drops if traffic.last_round > 0 else None
     evaluated = [row.accuracy for row in rows if row.accuracy is not None]
@@ -130,6 +136,8 @@ def summarise(
         drops=drops,
         refused=dict(sorted(refused.items())),
         overruns=late,
+        local_training_seconds=by_device.pop(ALL, None),
+        local_training_seconds_by_device=by_device,
         lost=sorted(facts.lost),
         fidelity=judge(probes, late.share, drops),
         final_model=final_model,

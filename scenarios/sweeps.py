@@ -3,9 +3,9 @@
 import os.path
 import re
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, model_validator
 
 from scenarios import files
 from scenarios.errors import BadInput
@@ -28,6 +28,14 @@ def _no_twins(values: list[Any]) -> list[Any]:
         if values.count(value) > 1:
             raise ValueError(f'"{value}" is there twice; take one out')
     return values
+
+
+def _target(value: Any) -> Any:
+    if value is None or value == "baseline":
+        return value
+    if type(value) not in (int, float) or not 0 < value <= 1:
+        raise ValueError(f'"{value}" is neither an accuracy like 0.85 nor "baseline"; give one')
+    return value
 
 
 def _settings(values: dict[str, Any]) -> dict[str, Any]:
@@ -80,7 +88,7 @@ class Sweep(Section):
     size: str | None = None
     seeds: Seeds | None = None  # the scenario's own
     baseline: str | None = None
-    target: Annotated[float, Field(gt=0, le=1)] | None = None
+    target: Annotated[float | Literal["baseline"] | None, BeforeValidator(_target)] = None
     rho: Annotated[float, Field(ge=0, le=1)] | None = None  # on cells: where accuracy is taken
     runs: Annotated[list[Runs], Field(min_length=1)]
 

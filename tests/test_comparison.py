@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from reports.comparison import Comparison, Group, compare_runs
+from reports.comparison import Comparison, Group, Target, compare_runs
 from reports.comparison_runs import read_runs
 from scenarios.errors import BadInput
 from tests.compared_runs import BYTES_A_ROUND, scenario, write_run
 
 
-def _compared(place: Path, target: float | None = None, baseline: str | None = None) -> Comparison:
+def _compared(place: Path, target: Target = None, baseline: str | None = None) -> Comparison:
     return compare_runs(*read_runs([str(place)]), target=target, baseline=baseline)
 
 
@@ -192,3 +192,59 @@ def test_when_no_run_can_be_compared_the_first_cause_is_said(tmp_path: Path) -> 
 
     with pytest.raises(BadInput, match=r"none of the runs .*run: failed: client3 died"):
         _compared(tmp_path)
+
+
+def test_the_baselines_last_accuracy_is_a_target_of_each_seeds_own(tmp_path: Path) -> None:
+    for seed, base, other in ((1, (0.5, 0.6), (0.6, 0.5)), (2, (0.7, 0.8), (0.75, 0.8))):
+        write_run(tmp_path / f"a{seed}", scenario(variant="avg", seed=seed), (0.1, *base))
+        write_run(tmp_path / f"b{seed}", scenario(variant="rl", seed=seed), (0.1, *other))
+
+    comparison = _compared(tmp_path, target="baseline", baseline="avg")
+
+    groups = _groups(comparison)
+    assert groups["avg"].target == pytest.approx(0.7)
+    assert [point.round for _, point in groups["avg"].arrivals] == [2, 2]
+    assert [point.round for _, point in groups["rl"].arrivals] == [1, 2]
+    # 2 rounds against 1.5 in the mean
+    (section,) = comparison.sections
+    assert section.speed_up_in_rounds(groups["rl"]) == pytest.approx(2 / 1.5)
+    assert section.speed_up(groups["rl"]) == pytest.approx(2 / 1.5)
+
+
+def test_rounds_and_time_have_a_speed_up_each(tmp_path: Path) -> None:
+    write_run(tmp_path / "a", scenario(variant="avg"), (0.1, 0.5, 0.8), round_seconds=100)
+    write_run(tmp_path / "b", scenario(variant="rl"), (0.1, 0.8), round_seconds=300)
+
+    comparison = _compared(tmp_path, baseline="avg")
+
+    (section,) = comparison.sections
+    rl = _groups(comparison)["rl"]
+    assert section.speed_up_in_rounds(rl) == pytest.approx(2)
+    assert section.speed_up(rl) == pytest.approx(200 / 300)
+
+
+@pytest.mark.parametrize("baseline", [None, "best:avg"])
+def test_whose_last_accuracy_is_the_target_must_be_said(
+    tmp_path: Path, baseline: str | None
+) -> None:
+    write_run(tmp_path / "a", scenario(variant="avg"))
+
+    with pytest.raises(BadInput, match=r"^--target baseline: whose accuracy it is must be said"):
+        _compared(tmp_path, target="baseline", baseline=baseline)
+
+
+def test_a_baseline_on_several_links_is_held_against_runs_on_the_same(tmp_path: Path) -> None:
+    for profile, seconds in (("lan", 10.0), ("lte", 100.0)):
+        for variant, accuracies in (("avg", (0.1, 0.5, 0.8)), ("rl", (0.1, 0.8))):
+            tree = scenario(variant=variant, links__edge_cloud__profile=profile)
+            write_run(tmp_path / f"{profile}-{variant}", tree, accuracies, seconds)
+
+    comparison = _compared(tmp_path, baseline="avg")
+
+    assert [section.title for section in comparison.sections] == [
+        "fig2, edge-cloud=lan",
+        "fig2, edge-cloud=lte",
+    ]
+    for section in comparison.sections:
+        assert [group.label for group in section.groups] == ["avg", "rl"]
+        assert section.speed_up(section.groups[1]) == pytest.approx(2)

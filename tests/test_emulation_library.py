@@ -17,7 +17,7 @@ LITTLE_TRAINING = ("protocol.c=1", "protocol.edge_rounds=1", "task.samples_per_c
 HEAVY = ("resnet18", "multicell-cnn")
 FULL_MODELS = ("tempo-cifar10-iid", "multicell-fashionmnist")
 # What set-up does not bring: another of the same kind stands in for it here.
-STAND_INS = {"mnist": "fashionmnist"}
+STAND_INS = {"mnist": "fashionmnist", "cifar10": "tiny", "cifar100": "tiny"}
 
 
 def small(name: str, *more: str) -> list[str]:
@@ -26,6 +26,8 @@ def small(name: str, *more: str) -> list[str]:
     changes = [*FEW]
     if scenario.topology.kind == "tree" and scenario.topology.client_count > 10:
         changes += FEW_NODES
+    if scenario.topology.kind == "star" and scenario.topology.client_count > 3:
+        changes.append("topology.clients=3")
     if scenario.topology.kind == "cells":
         changes += FEW_IN_CELLS
     if scenario.task.model in HEAVY and name not in FULL_MODELS:

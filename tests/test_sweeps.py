@@ -224,7 +224,8 @@ def test_a_mistake_is_told_with_its_place(
     [
         ({"sizes": "small"}, 'sizes: unknown key; did you mean "size"?'),
         ({"name": "a b"}, 'name: "a b" cannot name a directory'),
-        ({"target": 80.0}, "target: input should be less than or equal to 1 (given: 80.0)"),
+        ({"target": 80.0}, 'target: "80.0" is neither an accuracy like 0.85 nor "baseline"; give'),
+        ({"target": "base"}, 'target: "base" is neither an accuracy like 0.85 nor "baseline"'),
     ],
 )
 def test_a_mistake_about_all_runs_is_told(

@@ -1,0 +1,18 @@
+"""Which client has how many samples of which class: data.csv, written before a run."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+
+def class_counts(labels: np.ndarray, parts: Sequence[np.ndarray], classes: int) -> np.ndarray:
+    """A row for each client, a column for each class."""
+    return np.array([np.bincount(labels[part], minlength=classes) for part in parts])
+
+
+def write_counts(path: Path, counts: np.ndarray) -> None:
+    """A line for every class that a client has."""
+    rows = ((c, k, counts[c, k]) for c, k in zip(*np.nonzero(counts), strict=True))
+    lines = [f"client{client + 1},{number},{samples}\n" for client, number, samples in rows]
+    path.write_text("client,class,samples\n" + "".join(lines))
