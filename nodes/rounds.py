@@ -113,7 +113,7 @@ class RoundServer:
         if not 0 < sampled < len(names) or self._plan.node(names[0]).role != "client":
             return names
         draw = random.Random(f"{self._plan.seed}/{self._spec.name}/{self._number}")
-        chosen = set(draw.sample(names, sampled))
+        chosen = set(draw.sample(sorted(names), sampled))
         return [name for name in names if name in chosen]
 
     def _supply(self) -> None:

@@ -15,15 +15,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from learning.seam import Result
+from learning.seam import EXTRA_LABELS, Result
 from protocols.wire import Refused
 
 Tensors = dict[str, np.ndarray]
 Shapes = Mapping[str, tuple[str, tuple[int, ...]]]  # name -> (dtype, shape)
 Moment = Literal["before", "beside", "after"]  # all rounds, the clients' training, a combination
-
-# Samples that a training uses besides the trainer's own (see learning.training).
-MORE_IMAGES, MORE_LABELS = "samples/images", "samples/labels"
 
 
 @dataclass(slots=True)
@@ -56,7 +53,7 @@ class Work:
     @property
     def more_samples(self) -> int:
         """How many samples it brings along, besides the trainer's own."""
-        return len(self.tensors.get(MORE_LABELS, ()))
+        return len(self.tensors.get(EXTRA_LABELS, ()))
 
 
 @dataclass(slots=True)

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from learning.seam import EXTRA_IMAGES, EXTRA_LABELS
 from protocols import fedavg, server_learning
-from protocols.base import MORE_IMAGES, MORE_LABELS, Package, Tensors, Work
+from protocols.base import Package, Tensors, Work
 from protocols.wire import Refused
 
 Settings = server_learning.Settings
@@ -23,7 +24,7 @@ def shared_samples(data: Tensors) -> Package:
     """D_0 as it travels: a byte for a label where that is enough."""
     images, labels = data["images"], data["labels"]
     small = labels.astype(np.uint8) if labels.max(initial=0) < 256 else labels
-    return Package(tensors={MORE_IMAGES: images, MORE_LABELS: small})
+    return Package(tensors={EXTRA_IMAGES: images, EXTRA_LABELS: small})
 
 
 class Server(server_learning.Server):
@@ -41,10 +42,10 @@ class Client(fedavg.Client):
         self._shared: Tensors = {}
 
     def supplied(self, package: Package) -> None:
-        if package.tensors.keys() != {MORE_IMAGES, MORE_LABELS}:
+        if package.tensors.keys() != {EXTRA_IMAGES, EXTRA_LABELS}:
             raise Refused("malformed", "not a data set")
         self._shared = dict(package.tensors)
-        self._shared[MORE_LABELS] = package.tensors[MORE_LABELS].astype(np.int64)
+        self._shared[EXTRA_LABELS] = package.tensors[EXTRA_LABELS].astype(np.int64)
 
     def work(self, package: Package) -> Work:
         work = super().work(package)
