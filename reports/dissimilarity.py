@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from matplotlib.ticker import MaxNLocator
+
 from reports.canvas import COLOURS, MARKERS, new_figure, plain_frame, save
 from reports.events import json_lines
 from reports.replace import replace_text
@@ -67,6 +69,7 @@ def _draw(path: Path, name: str, rows: list[Row]) -> None:
             axes.semilogy(rounds, heights, color=colour, marker=marker, ms=5, label=label)
             axes.legend(frameon=False)
     axes.set_xlabel("global rounds")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_ylabel("squared distance of gradients")
     axes.set_title(f"{name}: dissimilarity of data, seen at the global model", parse_math=False)
     save(figure, path)

@@ -419,4 +419,4 @@ def test_the_dump_says_everything_even_what_the_file_left_to_defaults() -> None:
         dumped["links"]["edge-cloud"] | {"profile": "wan-droplet", "rate": "20mbit"}
         == (dumped["links"]["edge-cloud"])
     )
-    assert set(dumped) == set(Scenario.model_fields) - {"mobility"}  # there is none
+    assert set(dumped) == set(Scenario.model_fields) - {"mobility", "server_data"}  # there are none
