@@ -1,12 +1,12 @@
 """A server that draws clients, shares data and trains itself: over real sockets."""
 
 import dataclasses
+import time
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
-import zmq
 
 from learning.seam import Pending, Result, Task
 from nodes.compute import Computer
@@ -16,7 +16,7 @@ from protocols import dsl, fedavg, fsl, fsl_p
 from protocols.base import Facts, Package, Tensors
 from protocols.wire import Message
 from scenarios.plan import Plan
-from tests.lines import PATIENCE, aside, free_port
+from tests.lines import PATIENCE, aside, free_port, soon
 from tests.scenario_trees import TENSORS, planned, star_scenario
 from tests.test_rounds import Listener, model
 
@@ -77,29 +77,30 @@ class Cloud:
     def run(self, number: int, value: float = 3) -> list[str]:
         """One round in which whoever is drawn answers; who that was."""
         round = aside(lambda: self.server.run(number, number))
-        drawn = [name for name, parent in self.parents.items() if self._answers(parent, value)]
+        drawn = self.drawn()
+        for name in drawn:
+            self.answer(name, value)
         round.result(PATIENCE)
         return drawn
 
-    def _answers(self, parent: Parent, value: float) -> bool:
-        message = self.heard(parent)
-        if message is None or message.kind != "model":
-            return False
-        parent.send_update(message.round, Package({"samples": 10}, model(value)))
-        return True
+    def drawn(self) -> list[str]:
+        """Whom the round under way waits for, once it has sent them the model."""
+        while not self.server._missing:
+            time.sleep(0.002)
+        return sorted(self.server._missing)
 
-    def heard(self, parent: Parent, kind: str = "model") -> Message | None:
-        """The next message of that kind that comes soon."""
-        while parent.endpoint._socket.poll(300):
-            message = parent.hear(PATIENCE + 1e9)
-            if message is not None and message.kind == kind:
-                return message
-        return None
+    def answer(self, name: str, value: float) -> Message:
+        """As a client that takes the model and is done at once."""
+        parent = self.parents[name]
+        while (message := parent.hear(soon())) is None or message.kind != "model":
+            assert message is not None
+        parent.send_update(message.round, Package({"samples": 10}, model(value)))
+        return message
 
     def close(self) -> None:
         for endpoint in (self.server.endpoint, *(p.endpoint for p in self.parents.values())):
-            endpoint._socket.setsockopt(zmq.LINGER, 0)
-            endpoint.close()
+            if not endpoint._socket.closed:
+                endpoint.close(abandon=True)
 
 
 @pytest.fixture
@@ -150,17 +151,11 @@ def test_before_the_first_round_it_may_train_what_it_will_send(clouds: list[Clou
     cloud = build(clouds, fsl, gamma=0.0, eta_g=1.0, pretrain_epochs=3)
 
     round = aside(lambda: cloud.server.run(1, 1))
-    messages = [m for p in cloud.parents.values() if (m := cloud.heard(p)) is not None]
+    messages = [cloud.answer(name, 0) for name in cloud.drawn()]
+    round.result(PATIENCE)
 
     assert [message.tensors["bias"].tolist() for message in messages] == [[2] * 4] * 2
-    for message, parent in zip(messages, _drawn(cloud, messages), strict=True):
-        parent.send_update(message.round, Package({"samples": 10}, model(0)))
-    round.result(PATIENCE)
     assert [task.epochs for task in cloud.trainer.tasks] == [3]
-
-
-def _drawn(cloud: Cloud, messages: list[Message]) -> list[Parent]:
-    return [cloud.parents[name] for name in cloud.server._present for _ in messages[:1]]
 
 
 def test_a_server_that_trains_beside_its_clients_starts_when_they_do(clouds: list[Cloud]) -> None:
@@ -178,23 +173,16 @@ def test_shared_data_go_to_everybody_once_and_ahead_of_the_model(clouds: list[Cl
     cloud.method.data = data()
 
     round = aside(lambda: cloud.server.run(1, 1))
-    first = {name: parent.hear(PATIENCE + 1e9) for name, parent in cloud.parents.items()}
-    assert {message.kind for message in first.values() if message is not None} == {"data"}
-    assert all(message is not None for message in first.values())
-    for parent in cloud.parents.values():
-        cloud._answers(parent, 3)
+    first = [parent.hear(soon()) for parent in cloud.parents.values()]
+    for name in cloud.drawn():
+        cloud.answer(name, 3)
     round.result(PATIENCE)
+    cloud.run(2)
+    cloud.server.stop()
+    last = [parent.hear(soon()) for parent in cloud.parents.values()]
 
-    round = aside(lambda: cloud.server.run(2, 2))
-    again = [cloud.heard(parent, kind="data") for parent in _not_drawn(cloud)]
-    assert again == [None] * 4
-    for parent in cloud.parents.values():
-        cloud._answers(parent, 3)
-    round.result(PATIENCE)
-
-
-def _not_drawn(cloud: Cloud) -> list[Parent]:
-    return [parent for name, parent in cloud.parents.items() if name not in cloud.server._present]
+    assert [message and message.kind for message in first] == ["data"] * 6
+    assert [message and message.kind for message in last] == ["stop"] * 6, "nothing came again"
 
 
 def data() -> Tensors:
