@@ -117,12 +117,12 @@ class Section:
     def speed_up(self, group: Group) -> float | None:
         """The baseline's mean time to the target over this group's."""
         base = self.baseline
-        return self._ratio(group, base and base.time, group.time)
+        return self._ratio(group, base.time if base else None, group.time)
 
     def speed_up_in_rounds(self, group: Group) -> float | None:
         """The same in rounds, whatever they take."""
         base = self.baseline
-        return self._ratio(group, base and base.rounds, group.rounds)
+        return self._ratio(group, base.rounds if base else None, group.rounds)
 
     def _ratio(self, group: Group, base: Spread | None, own: Spread | None) -> float | None:
         if self.baseline is None or base is None or own is None or own.mean <= 0:
