@@ -4,6 +4,7 @@ import hashlib
 from pathlib import Path
 
 from reports import words
+from reports.bottleneck import bottleneck
 from reports.cells import CellScores, write_cells
 from reports.cells_figure import draw_cells
 from reports.decisions import Decisions, decisions, draw_decisions
@@ -39,7 +40,8 @@ def finish(run_dir: Path, facts: RunFacts) -> Summary:
     moves = handovers(events)
     timed = plan is not None and bool(plan.timeline or plan.walk)
     timeline = happened(events, moves) if timed else None
-    summary = summarise(facts, rows, events, traffic, probes, model, cells, timeline)
+    held_up = bottleneck(events, plan)
+    summary = summarise(facts, rows, events, traffic, probes, model, cells, timeline, held_up)
     summary.write(run_dir / "summary.json")
     links = words.links(plan) if plan else ""
     whose = cells.whose if cells else "the global model"

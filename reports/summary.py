@@ -3,7 +3,7 @@
 import dataclasses
 import json
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +72,7 @@ class Summary:
     pool_seconds: float | None
     engine: str
     failure: str | None
+    bottleneck: dict[str, Any] = field(default_factory=dict)  # see reports.bottleneck
     happened: Happened | None = None  # of a run with a timeline: its keys stand beside these
 
     def write(self, path: Path) -> None:
@@ -89,6 +90,7 @@ def summarise(
     final_model: str | None,
     cells: CellScores | None = None,
     happened: Happened | None = None,
+    bottleneck: dict[str, Any] | None = None,
 ) -> Summary:
     """Put together what was read back."""
     late = overruns(events)
@@ -132,6 +134,7 @@ def summarise(
         pool_seconds=facts.pool_seconds,
         engine=facts.engine,
         failure=facts.failure,
+        bottleneck=bottleneck or {},
         happened=happened,
     )
 
