@@ -31,7 +31,8 @@ def sentence(attributed: Attribution, tried: Iterable[WhatIf], usual: Usual, pla
     )
     if best.saving < 0.005:
         return f"{words}; {best.words}{where} the run would take as long as it does."
-    return f"{words}; {best.words}{where} the run would take {100 * best.saving:.0f} % less time."
+    less = f"{'about ' if best.rough else ''}{100 * best.saving:.0f} % less"
+    return f"{words}; {best.words}{where} the run would take {less} time."
 
 
 def _largest(attributed: Attribution) -> Part:

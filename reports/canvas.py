@@ -8,11 +8,11 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
+from reports.colours import COLOURS
 from reports.replace import replace_bytes
 
-# Okabe and Ito's palette, which colour-blind people can tell apart, without its yellow, which is
-# too pale for a line on white.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#56B4E9", "#E69F00")
+__all__ = ["COLOURS", "MARKERS", "new_figure", "plain_frame", "save"]
+
 MARKERS = "os^DvPX"
 
 

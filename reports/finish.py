@@ -14,7 +14,9 @@ from reports.figure import draw_accuracy
 from reports.handovers import Handover, handovers, happened, write_handovers
 from reports.map_figure import draw_map, draw_membership
 from reports.membership import Hearing, write_membership
+from reports.report import write_report
 from reports.rounds import round_rows, write_rounds
+from reports.run_records import RunRecords
 from reports.summary import RunFacts, Summary, summarise
 from reports.traffic import read_traffic
 from scenarios.plan import Plan
@@ -23,9 +25,9 @@ __all__ = ["RunFacts", "Summary", "finish"]
 
 
 def finish(run_dir: Path, facts: RunFacts) -> Summary:
-    """Sort events.jsonl; write rounds.csv, summary.json, the figures, and of cells cells.csv.
+    """Sort events.jsonl; write rounds.csv, summary.json, the figures and report.html.
 
-    What clients that moved did stands in handovers.csv and membership.csv.
+    Of cells there is cells.csv. What clients that moved did stands in handovers.csv and membership.csv.
     """
     plan = _plan(run_dir / "plan.json")
     events = read_events(run_dir / "events.jsonl")
@@ -53,6 +55,9 @@ def finish(run_dir: Path, facts: RunFacts) -> Summary:
         _report_moves(run_dir, summary, plan, events, moves)
     for top in plan.tops if plan else ():
         _draw_decisions(run_dir, summary, top, decisions(events, top))
+    write_report(
+        run_dir / "report.html", [RunRecords(run_dir, plan, events, rows, summary.fields())]
+    )
     return summary
 
 

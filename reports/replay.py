@@ -9,8 +9,9 @@ where another chain of phases becomes the longest, that one sets the round.
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from math import inf
 
 from netem.transfer_time import Transfer
@@ -41,7 +42,7 @@ class Change:
 class Replay:
     """The phases of a run, each with those it waited for."""
 
-    def __init__(self, events: Iterable[Event], plan: Plan) -> None:
+    def __init__(self, events: Sequence[Event], plan: Plan) -> None:
         phases = [event for event in events if event.phase in _PHASES]
         self._events = sorted(phases, key=lambda event: (event.start, event.end))
         self._links = UsedLinks(plan)
@@ -49,9 +50,12 @@ class Replay:
         self._supplies = {
             (e.node, e.peer, e.number): e.bytes for e in self._events if e.phase == "supply"
         }
+        self._lengths = [event.seconds for event in self._events]
+        self._at: dict[str | None, list[int]] = defaultdict(list)
+        for i, place in enumerate(self._places()):
+            self._at[place].append(i)
         self._waits = list(_waits(self._events))
-        tops = set(plan.tops)
-        self._rounds = list(_rounds(events, self._events, tops))
+        self._rounds = list(_rounds(events, self._events, set(plan.tops)))
 
     def elapsed(self, change: Change) -> float:
         """Seconds until the last finished round would have ended."""
@@ -59,23 +63,28 @@ class Replay:
         return max((max(ends[i] for i in of) + gap for of, gap in self._rounds), default=0.0)
 
     def _ends(self, change: Change) -> list[float]:
+        lengths = self._lengths.copy()
+        for i in self._at.get(change.place, ()):
+            lengths[i] = self._changed_length(self._events[i], change)
         ends: list[float] = []
-        for event, (before, gap) in zip(self._events, self._waits, strict=True):
-            start = max(ends[i] for i in before) + gap if before else event.start
-            ends.append(start + self._seconds(event, change))
+        end_of = ends.__getitem__
+        for event, length, (before, gap) in zip(self._events, lengths, self._waits, strict=True):
+            start = max(map(end_of, before)) + gap if before else event.start
+            ends.append(start + length)
         return ends
 
-    def _seconds(self, event: Event, change: Change) -> float:
-        if event.phase in WAYS:
-            link = self._links.of(event)
-            on_tier = link is not None and link.tier == change.place
-            return self._transfer(event, change) if on_tier else event.seconds
-        if self._roles.get(event.node) == change.place:
-            return event.seconds / change.faster(event.phase)
-        return event.seconds
+    def _places(self) -> Iterator[str | None]:
+        """Of a transfer its link's tier, of all else the node's role."""
+        for event in self._events:
+            if event.phase in WAYS:
+                link = self._links.of(event)
+                yield link.tier if link else None
+            else:
+                yield self._roles.get(event.node)
 
-    def _transfer(self, event: Event, change: Change) -> float:
-        """As TCP's slow start over such a link predicts; what it does not explain stays."""
+    def _changed_length(self, event: Event, change: Change) -> float:
+        if event.phase not in WAYS:
+            return event.seconds / change.faster(event.phase)
         link = self._links.of(event)
         shapes = self._links.shapes(link, event.start) if link else None
         if shapes is None:
@@ -85,9 +94,11 @@ class Replay:
         own, faster = (up, change.rate_up) if is_up else (down, change.rate_down)
         size, trip = self._size(event), up.delay + down.delay
         rate = inf if own.rate is None else own.rate
-        was = Transfer(size, rate, own.delay, trip)
-        now = Transfer(size, rate * faster, own.delay * change.delay, trip * change.delay)
-        return _changed(event.seconds, was, now)
+        was = _times(size, rate, own.delay, trip)
+        now = _times(size, rate * faster, own.delay * change.delay, trip * change.delay)
+        # Packets out of order or lost make TCP recover, which takes round trips.
+        erratic = own.jitter > 0 or own.loss > 0
+        return _changed(event.seconds, was, now, change.delay if erratic else 1.0)
 
     def _size(self, event: Event) -> int:
         """What went ahead of the first model took the same link's time."""
@@ -95,12 +106,25 @@ class Replay:
         return event.bytes + self._supplies.get(ahead, 0) if ahead else event.bytes
 
 
-def _changed(seconds: float, was: Transfer, now: Transfer) -> float:
-    """A connection that was used just before starts with a larger window: less idle, or none."""
-    more, idle = seconds - was.ideal_seconds, was.slow_start_seconds
+@cache
+def _times(size: int, rate: float, delay: float, round_trip: float) -> tuple[float, float]:
+    """What a transfer takes at best, and in slow start besides."""
+    transfer = Transfer(size, rate, delay, round_trip)
+    return transfer.ideal_seconds, transfer.slow_start_seconds
+
+
+def _changed(
+    seconds: float, was: tuple[float, float], now: tuple[float, float], of_the_rest: float
+) -> float:
+    """As TCP's slow start over such a link predicts; what it does not explain stays.
+
+    A connection that was used just before starts with a larger window: less idle, or none.
+    """
+    (ideal, idle), (new_ideal, new_idle) = was, now
+    more = seconds - ideal
     cold = min(1.0, max(0.0, more / idle)) if idle else 1.0
     rest = more - cold * idle
-    return max(0.0, now.ideal_seconds + cold * now.slow_start_seconds + rest)
+    return max(0.0, new_ideal + cold * new_idle + of_the_rest * rest)
 
 
 def _waits(events: list[Event]) -> Iterator[tuple[list[int], float]]:
@@ -164,7 +188,7 @@ class _Seen:
 
 
 def _rounds(
-    events: Iterable[Event], phases: list[Event], tops: set[str]
+    events: Sequence[Event], phases: list[Event], tops: set[str]
 ) -> Iterator[tuple[list[int], float]]:
     """For each finished round the phases at its end, and how long after them it was over."""
     at_end: dict[int, list[int]] = defaultdict(list)

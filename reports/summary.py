@@ -75,10 +75,14 @@ class Summary:
     bottleneck: dict[str, Any] = field(default_factory=dict)  # see reports.bottleneck
     happened: Happened | None = None  # of a run with a timeline: its keys stand beside these
 
-    def write(self, path: Path) -> None:
+    def fields(self) -> dict[str, Any]:
+        """As they stand in the file."""
         fields = dataclasses.asdict(self)
         fields |= fields.pop("happened") or {}
-        replace_text(path, json.dumps(fields, indent=2) + "\n")
+        return fields
+
+    def write(self, path: Path) -> None:
+        replace_text(path, json.dumps(self.fields(), indent=2) + "\n")
 
 
 def summarise(

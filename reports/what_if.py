@@ -21,6 +21,7 @@ class WhatIf:
     words: str
     elapsed_seconds: float
     saving: float
+    rough: bool = False  # on links with jitter or loss TCP itself is not that regular
 
     def row(self) -> dict[str, Any]:
         factors = vars(self.change).items()
@@ -30,15 +31,23 @@ class WhatIf:
             "words": self.words,
             "elapsed_seconds": round(self.elapsed_seconds, 6),
             "saving": round(self.saving, 4),
+            "rough": self.rough,
         }
 
 
 def what_ifs(attributed: Attribution, replay: Replay, plan: Plan) -> Iterator[WhatIf]:
     """Twice the rate, half the delay, devices twice as fast, wherever much time is."""
     was = replay.elapsed(Change(""))
+    erratic = {
+        link.tier
+        for link in plan.links
+        for way in (link.up, link.down)
+        if way and (way.jitter or way.loss)
+    }
     for change, words in _changes(attributed, plan):
         elapsed = replay.elapsed(change)
-        yield WhatIf(change, words, elapsed, 1 - elapsed / was if was else 0.0)
+        saving = 1 - elapsed / was if was else 0.0
+        yield WhatIf(change, words, elapsed, saving, change.place in erratic)
 
 
 def _changes(attributed: Attribution, plan: Plan) -> Iterator[tuple[Change, str]]:
