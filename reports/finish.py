@@ -27,7 +27,7 @@ __all__ = ["RunFacts", "Summary", "finish"]
 def finish(run_dir: Path, facts: RunFacts) -> Summary:
     """Sort events.jsonl; write rounds.csv, summary.json, the figures and report.html.
 
-    Of cells there is cells.csv. What clients that moved did stands in handovers.csv and membership.csv.
+    Cells have cells.csv; what clients that moved did stands in handovers.csv and membership.csv.
     """
     plan = _plan(run_dir / "plan.json")
     events = read_events(run_dir / "events.jsonl")

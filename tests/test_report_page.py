@@ -149,7 +149,7 @@ def test_fresh_data_is_shown_without_losing_what_was_chosen(page: Page, one: Pat
     page.click("#round-after")
     page.click("#axis input[value=rounds]")
 
-    page.run("metronome.show(JSON.parse(document.getElementById('data').textContent))")
+    page.run("metronome.show(JSON.parse(document.getElementById('records').textContent))")
 
     assert page.run("waterfall.dataset.round") == "3"
     assert page.run("document.getElementById('accuracy-chart').dataset.axis") == "rounds"

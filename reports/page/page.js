@@ -171,5 +171,5 @@ addEventListener("resize", () => {
   drawnAt = setTimeout(() => { if (room() !== state.room) draw(); }, 120);
 });
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => draw());
-show(JSON.parse(document.getElementById("data").textContent));
+show(JSON.parse(document.getElementById("records").textContent));
 window.metronome = { show };
