@@ -109,6 +109,8 @@ def _add_reports(commands: Any) -> None:
             "runs", nargs="+", metavar="RUN", help="a run's directory, or one that holds runs"
         )
         parser.add_argument("--out", help="the directory to write to (default: the run's)")
+        if name == "figures":
+            parser.add_argument("--round", type=int, help="of the waterfall (default: the second)")
         parser.set_defaults(command=command)
 
 
@@ -121,7 +123,7 @@ def _report(options: argparse.Namespace) -> int:
 def _figures(options: argparse.Namespace) -> int:
     from cli.report import figures
 
-    return figures(options.runs, options.out)
+    return figures(options.runs, options.out, options.round)
 
 
 def _run(options: argparse.Namespace) -> int:

@@ -23,21 +23,21 @@ def report(runs: Sequence[str], out: str | None) -> int:
     return 0
 
 
-def figures(runs: Sequence[str], out: str | None) -> int:
-    """Every chart of every run, in a folder of its own where there are several."""
+def figures(runs: Sequence[str], out: str | None, round: int | None) -> int:
+    """Every chart of these runs, those that compare with all of them in one."""
     from reports.paper_figures import write_figures
 
     found = [_read(path) for path in run_directories(runs)]
-    directory = _directory(runs, out, "figures")
-    place = directory if out is not None else directory / "figures"
+    missing = [str(r.directory) for r in found if round is not None and round not in r.paths]
+    if missing:
+        raise BadInput(f"--round {round}: {missing[0]} finished no such round; name another one")
+    directory = Path(out) if out else _directory(runs, None, "figures") / "figures"
     try:
-        for records in found:
-            own = place if len(found) == 1 else place / records.directory.resolve().name
-            own.mkdir(parents=True, exist_ok=True)
-            names = write_figures(own, records)
-            print(f"written: {', '.join(names)} as SVG and PDF in {own}")
+        directory.mkdir(parents=True, exist_ok=True)
+        names = write_figures(directory, found, round)
     except OSError as error:
-        raise _cannot_write(place, error) from None
+        raise _cannot_write(directory, error) from None
+    print(f"written: {', '.join(names)} as SVG and PDF in {directory}")
     return 0
 
 

@@ -7,17 +7,16 @@ import csv
 import io
 import json
 import shlex
-import tomllib
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-from reports.comparison_labels import identity, label
 from reports.decisions import WORDS, decisions
 from reports.page_network import network
 from reports.page_timeline import happenings
 from reports.page_waterfall import waterfall
 from reports.rounds import PHASES
+from reports.run_labels import run_labels
 from reports.run_records import RunRecords
 from reports.words import links
 
@@ -46,26 +45,10 @@ _MOST_BARS = 150_000  # in one page: about four megabytes
 
 def page_data(runs: Sequence[RunRecords]) -> dict[str, Any]:
     """All runs of one page."""
-    labels = _labels(runs)
     most = _MOST_BARS // max(1, len(runs))
-    return {"runs": [_run(run, name, most) for run, name in zip(runs, labels, strict=True)]}
-
-
-def _labels(runs: Sequence[RunRecords]) -> list[str]:
-    """The runs' names; where several have the same one, with what differs, or their directories."""
-    bases = [" ".join(filter(None, (r.name, r.summary.get("variant")))) for r in runs]
-    names = label(bases, [identity(_scenario(run)) for run in runs])
-    return [
-        f"{name} ({run.directory.name})" if names.count(name) > 1 else name
-        for run, name in zip(runs, names, strict=True)
-    ]
-
-
-def _scenario(records: RunRecords) -> dict[str, Any]:
-    try:
-        return tomllib.loads(records.text("scenario.toml"))
-    except tomllib.TOMLDecodeError:
-        return {}
+    return {
+        "runs": [_run(run, name, most) for run, name in zip(runs, run_labels(runs), strict=True)]
+    }
 
 
 def _run(records: RunRecords, name: str, most_bars: int) -> dict[str, Any]:
