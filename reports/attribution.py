@@ -1,6 +1,6 @@
 """Where a run's elapsed time went: its critical paths by phase, tier, link and node."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from statistics import fmean
@@ -13,6 +13,8 @@ from scenarios.plan import Plan
 
 WAIT = "wait"
 
+Seconds = dict[str, float]
+
 
 @dataclass
 class Part:
@@ -21,7 +23,7 @@ class Part:
     place: str
     phase: str  # of a transfer: up or down
     seconds: float = 0.0
-    by_node: Counter[str] = field(default_factory=Counter)
+    by_node: Seconds = field(default_factory=lambda: defaultdict(float))
 
 
 @dataclass
@@ -29,10 +31,12 @@ class Attribution:
     """Seconds of all finished rounds; every one of them stands once in each table."""
 
     seconds: float = 0.0
-    by_phase: Counter[str] = field(default_factory=Counter)
-    by_tier: Counter[str] = field(default_factory=Counter)
-    by_link: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
-    by_node: Counter[str] = field(default_factory=Counter)
+    by_phase: Seconds = field(default_factory=lambda: defaultdict(float))
+    by_tier: Seconds = field(default_factory=lambda: defaultdict(float))
+    by_link: dict[str, Seconds] = field(
+        default_factory=lambda: defaultdict(lambda: defaultdict(float))
+    )
+    by_node: Seconds = field(default_factory=lambda: defaultdict(float))
     parts: dict[tuple[str, str], Part] = field(default_factory=dict)
 
     def tables(self) -> dict[str, Any]:
@@ -46,8 +50,9 @@ class Attribution:
             "by_node": self.shares(self.by_node),
         }
 
-    def shares(self, seconds: Counter[str]) -> dict[str, float]:
-        return {key: round(s / self.seconds, 4) for key, s in seconds.most_common()}
+    def shares(self, seconds: Seconds) -> dict[str, float]:
+        largest = sorted(seconds, key=lambda key: -seconds[key])
+        return {key: round(seconds[key] / self.seconds, 4) for key in largest}
 
 
 def paths(events: Iterable[Event]) -> dict[int, list[Step]]:

@@ -44,14 +44,15 @@ def _largest(attributed: Attribution) -> Part:
         key = part.place, "links" if both else part.phase
         into = merged.setdefault(key, Part(*key))
         into.seconds += part.seconds
-        into.by_node += part.by_node
+        for node, seconds in part.by_node.items():
+            into.by_node[node] += seconds
     return max(merged.values(), key=lambda part: part.seconds)
 
 
 def _culprit(part: Part, usual: Usual) -> str | None:
     """The node that most of the part's time is at, if it is not just one of many alike."""
-    name, seconds = part.by_node.most_common(1)[0]
-    if seconds <= _DOMINANT * part.seconds:
+    name = max(part.by_node, key=lambda node: part.by_node[node])
+    if part.by_node[name] <= _DOMINANT * part.seconds:
         return None
     ways = (UP, DOWN) if part.phase == "links" else (part.phase,)
     own = sum(usual.get((part.place, way), {}).get(name, 0.0) for way in ways)

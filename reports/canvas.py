@@ -2,6 +2,7 @@
 
 import io
 from pathlib import Path
+from typing import Any
 
 from matplotlib import rc_context
 from matplotlib.axes import Axes
@@ -42,7 +43,7 @@ def save_for_print(figure: Figure, path: Path) -> None:
     """As SVG and PDF beside each other, with text that stays text, the same bytes every time."""
     for ending, metadata in (("svg", {"Date": None}), ("pdf", {"CreationDate": None})):
         drawn = io.BytesIO()
-        settings = {"svg.fonttype": "none", "svg.hashsalt": path.name, "pdf.fonttype": 42}
+        settings: Any = {"svg.fonttype": "none", "svg.hashsalt": path.name, "pdf.fonttype": 42}
         with rc_context(settings):
             figure.savefig(drawn, format=ending, metadata=metadata)
         replace_bytes(path.with_name(f"{path.name}.{ending}"), drawn.getvalue())

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 from textwrap import fill
+from typing import Any
 
 from matplotlib import rc_context
 from matplotlib.axes import Axes
@@ -18,7 +19,7 @@ from reports.run_labels import run_labels
 from reports.run_records import RunRecords
 
 WIDTH = 3.4  # inches: a column of most papers
-STYLE = {
+STYLE: Any = {
     "font.size": 8,
     "axes.labelsize": 8,
     "axes.titlesize": 8,
@@ -65,7 +66,8 @@ def _accuracy(runs: Sequence[RunRecords], over_time: bool) -> Figure | None:
     axes = figure.subplots()
     for place, (rows, name) in enumerate(zip(evaluated, run_labels(runs), strict=True)):
         xs = [row.elapsed_seconds / scale if over_time else row.round for row in rows]
-        (line,) = axes.plot(xs, [row.accuracy for row in rows], label=name)
+        accuracies = [row.accuracy for row in rows if row.accuracy is not None]
+        (line,) = axes.plot(xs, accuracies, label=name)
         line.set(color=COLOURS[place % len(COLOURS)], marker=MARKERS[place % len(MARKERS)])
         line.set(markersize=3, markevery=max(1, len(rows) // _MOST_MARKS))
         if len(rows) > _CROWDED and len(runs) == 1:
