@@ -55,6 +55,7 @@ class Replay:
         for i, place in enumerate(self._places()):
             self._at[place].append(i)
         self._waits = list(_waits(self._events))
+        self._outages = [(e.start, e.end) for e in events if e.phase == "outage"]
         self._rounds = list(_rounds(events, self._events, set(plan.tops)))
 
     def elapsed(self, change: Change) -> float:
@@ -97,8 +98,12 @@ class Replay:
         was = _times(size, rate, own.delay, trip)
         now = _times(size, rate * faster, own.delay * change.delay, trip * change.delay)
         # Packets out of order or lost make TCP recover, which takes round trips.
-        erratic = own.jitter > 0 or own.loss > 0
+        erratic = (own.jitter > 0 or own.loss > 0) and not self._was_cut(event)
         return _changed(event.seconds, was, now, change.delay if erratic else 1.0)
+
+    def _was_cut(self, event: Event) -> bool:
+        """Whether there was an outage meanwhile: that lasts as long as the timeline says."""
+        return any(event.start < end and start < event.end for start, end in self._outages)
 
     def _size(self, event: Event) -> int:
         """What went ahead of the first model took the same link's time."""

@@ -268,6 +268,30 @@ def test_a_link_that_the_timeline_changed_is_taken_as_it_was_then() -> None:
     assert Replay(events, plan).elapsed(Change("client-cloud", rate_up=2.0)) == 7.0
 
 
+@pytest.mark.parametrize(
+    ("outages", "elapsed"),
+    [
+        ([], 0.75 + 0.5),  # the frame and half the way, and of the other second half
+        ([_event("cell1", "outage", 0.5, 1.5, None)], 0.75 + 1.0),
+    ],
+)
+def test_on_a_link_with_jitter_recovering_takes_round_trips_but_an_outage_its_time(
+    outages: list[Event], elapsed: float
+) -> None:
+    # A frame takes half a second, and another one across.
+    plan, way = _plan(), Shape(2 * FRAME_BITS, 0.5, 0.01, 0.0, 9)
+    links = tuple(dataclasses.replace(link, up=way, down=way) for link in plan.links[1:])
+    events = [
+        _event("client1", "upload", 0.0, 2.0, 1, "cloud"),
+        _event("cloud", "aggregate", 2.0, 2.0),
+        _event("cloud", "round", 0.0, 2.0),
+    ]
+
+    replay = Replay([*events, *outages], dataclasses.replace(plan, links=links))
+
+    assert replay.elapsed(Change("client-cloud", delay=0.5)) == pytest.approx(elapsed)
+
+
 def test_an_unlimited_link_has_only_its_delay() -> None:
     events = [
         _event("client1", "upload", 0.0, 0.5, 1, "cloud"),

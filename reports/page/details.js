@@ -1,6 +1,6 @@
 // The quieter sections: data, decisions, timeline, fidelity, the scenario.
 
-// A square for each client and class, darker the more samples there are.
+// A square for each client and class, the stronger its colour the more samples there are.
 function dataSection(run) {
   const data = run.data;
   if (!data) return null;
@@ -38,7 +38,7 @@ function dataSection(run) {
     showTip(`${data.clients[column]}: ${plural(count, "sample")} of class ${data.classes[row]}`, event);
   });
   canvas.addEventListener("pointerleave", hideTip);
-  return section("data", "The data", "A column for each client, a row for each class; the darker, the more samples.", canvas);
+  return section("data", "The data", "A column for each client, a row for each class; the stronger its colour, the more samples.", canvas);
 }
 
 function decisionsSection(run) {

@@ -61,7 +61,7 @@ function places(run) {
   const links = Object.fromEntries(Object.entries(found.by_link).flatMap(([link, ways]) =>
     Object.entries(ways).map(([way, share]) => [`${link}, ${way}`, share])).sort((a, b) => b[1] - a[1]));
   const some = (title, shares, words) => {
-    const rows = placeRows(shares, words, "var(--c0)", 8);
+    const rows = placeRows(shares, words, "var(--c0)", room() < 600 ? 4 : 8);
     return rows.length ? el("div", { class: "table" }, el("h3", null, `By ${title}`), table(columns(title), rows, `Time by ${title}`)) : null;
   };
   return el("div", { class: "columns" },

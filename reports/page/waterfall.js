@@ -48,6 +48,14 @@ class Waterfall {
     this.steps = this.rows.map((node) => this.path.filter((step) => step[0] === node && step[1] !== WAIT_PHASE));
     if (!again) this.whole();
     else this.paint();
+    this.scrollToPath();
+  }
+
+  // Among many rows, to where the critical path spent most of the round.
+  scrollToPath() {
+    const longest = this.steps.map((steps) => Math.max(0, ...steps.map((step) => step[3])));
+    const row = longest.indexOf(Math.max(...longest));
+    this.frame.scrollTop = AXIS + row * this.rowHeight - this.frame.clientHeight / 2;
   }
 
   whole() { this.look(this.first, this.last); }
@@ -180,7 +188,7 @@ class Waterfall {
     const [unit, name] = timeUnit((this.to - this.from) / 1e6), scale = unit * 1e6;
     pen.fillStyle = colour("soft");
     pen.textAlign = "center";
-    for (const at of ticks(this.from / scale, this.to / scale, Math.max(2, (this.wide - this.left) / 90))) {
+    for (const at of ticks(this.from / scale, this.to / scale, Math.max(4, (this.wide - this.left) / 90))) {
       const x = this.x(at * scale);
       if (x > this.wide - 40) continue; // the unit's place
       pen.fillText(String(at), Math.max(x, this.left + 6), AXIS / 2);
