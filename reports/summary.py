@@ -3,7 +3,7 @@
 import dataclasses
 import json
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +64,7 @@ class Summary:
     refused: dict[str, int]
     overruns: Overruns
     lost: list[str]
+    bottleneck: dict[str, Any]  # see reports.bottleneck
     fidelity: dict[str, Any]
     final_model: str | None  # SHA-256 of the final model, or models
     host_seconds: float
@@ -72,7 +73,6 @@ class Summary:
     pool_seconds: float | None
     engine: str
     failure: str | None
-    bottleneck: dict[str, Any] = field(default_factory=dict)  # see reports.bottleneck
     happened: Happened | None = None  # of a run with a timeline: its keys stand beside these
 
     def fields(self) -> dict[str, Any]:
