@@ -46,6 +46,7 @@ def _parser() -> argparse.ArgumentParser:
     run.set_defaults(command=_run)
     _add_sweep(commands)
     _add_compare(commands)
+    _add_reports(commands)
     listing = commands.add_parser("list", help="list the scenarios")
     listing.set_defaults(command=_list)
     profiles = commands.add_parser("profiles", help="list link and device profiles")
@@ -104,6 +105,34 @@ def _target(text: str) -> float | str:
         return text if text == "baseline" else float(text)
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text}: give a share like 0.8, or baseline") from None
+
+
+def _add_reports(commands: Any) -> None:
+    what = {
+        "report": ("runs as one HTML page: where the time went, round by round", _report),
+        "figures": ("each chart of each run as SVG and PDF, for papers", _figures),
+    }
+    for name, (words, command) in what.items():
+        parser = commands.add_parser(name, help=words)
+        parser.add_argument(
+            "runs", nargs="+", metavar="RUN", help="a run's directory, or one that holds runs"
+        )
+        parser.add_argument("--out", help="the directory to write to (default: the run's)")
+        if name == "figures":
+            parser.add_argument("--round", type=int, help="of the waterfall (default: the second)")
+        parser.set_defaults(command=command)
+
+
+def _report(options: argparse.Namespace) -> int:
+    from cli.report import report
+
+    return report(options.runs, options.out)
+
+
+def _figures(options: argparse.Namespace) -> int:
+    from cli.report import figures
+
+    return figures(options.runs, options.out, options.round)
 
 
 def _run(options: argparse.Namespace) -> int:

@@ -84,7 +84,12 @@ def _directory(runs: Sequence[str], out: str | None) -> Path:
         return Path(out)
     if len(runs) == 1 and not is_run(Path(runs[0])):
         return Path(runs[0])
-    path = RUNS / f"comparison-{time.strftime('%Y%m%d-%H%M%S')}"
+    return new_directory("comparison")
+
+
+def new_directory(word: str) -> Path:
+    """One that is not there yet, named for what it holds and for the hour."""
+    path = RUNS / f"{word}-{time.strftime('%Y%m%d-%H%M%S')}"
     while path.exists():
         path = path.with_name(path.name + "x")
     return path

@@ -16,6 +16,7 @@ import numpy as np
 
 from netem import probe
 from netem.network import Network
+from netem.transfer_time import Transfer
 from nodes.control import Control
 from nodes.phases import now
 from nodes.transport import ClientEndpoint, ServerEndpoint
@@ -28,8 +29,7 @@ ROUND_TRIPS = (0.002, 0.020, 0.100, 0.300)
 SENDERS = (1, 8)
 RESULTS = "matrix.json"
 
-_MSS, _FRAME = 1448, 1514
-_FIRST_WINDOW = 10  # segments: Linux's initial congestion window (RFC 6928)
+_MSS = 1448
 _LONG = 25  # round trips that make a transfer long
 _LEAST_BYTES, _MOST_BYTES = 250_000, 45_000_000
 _MOST_BYTES_TOGETHER = 90_000_000
@@ -62,22 +62,15 @@ class Cell:
 
     @property
     def ideal_seconds(self) -> float:
-        """All frames at the link's rate, and the last one's way across."""
-        frames = math.ceil(self.size / _MSS)
-        return 8 * (self.size + frames * (_FRAME - _MSS)) / self.rate + self.round_trip / 2
+        return self._transfer.ideal_seconds
 
     @property
     def slow_start_seconds(self) -> float:
-        """How long the link stands idle while the window doubles from its first size."""
-        window, idle, sent = _FIRST_WINDOW, 0.0, 0
-        while sent + window * _MSS < self.size:
-            busy = 8 * window * _FRAME / self.rate
-            if busy >= self.round_trip:
-                break
-            idle += self.round_trip - busy
-            sent += window * _MSS
-            window *= 2
-        return idle
+        return self._transfer.slow_start_seconds
+
+    @property
+    def _transfer(self) -> Transfer:
+        return Transfer(self.size, self.rate, self.round_trip / 2, self.round_trip)
 
 
 CELLS = tuple(

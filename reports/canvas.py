@@ -2,17 +2,19 @@
 
 import io
 from pathlib import Path
+from typing import Any
 
+from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
+from reports.colours import COLOURS
 from reports.replace import replace_bytes
 
-# Okabe and Ito's palette, which colour-blind people can tell apart, without its yellow, which is
-# too pale for a line on white.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#56B4E9", "#E69F00")
+__all__ = ["COLOURS", "MARKERS", "new_figure", "plain_frame", "save", "save_for_print"]
+
 MARKERS = "os^DvPX"
 
 
@@ -35,6 +37,16 @@ def save(figure: Figure, path: Path) -> None:
     image = io.BytesIO()
     figure.savefig(image, format="png", facecolor="white")
     replace_bytes(path, image.getvalue())
+
+
+def save_for_print(figure: Figure, path: Path) -> None:
+    """As SVG and PDF beside each other, with text that stays text, the same bytes every time."""
+    for ending, metadata in (("svg", {"Date": None}), ("pdf", {"CreationDate": None})):
+        drawn = io.BytesIO()
+        settings: Any = {"svg.fonttype": "none", "svg.hashsalt": path.name, "pdf.fonttype": 42}
+        with rc_context(settings):
+            figure.savefig(drawn, format=ending, metadata=metadata)
+        replace_bytes(path.with_name(f"{path.name}.{ending}"), drawn.getvalue())
 
 
 def plain_frame(axes: Axes) -> None:

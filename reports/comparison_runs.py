@@ -74,8 +74,8 @@ class _Unreadable(Exception):
     """The sentence says which record is missing or broken."""
 
 
-def read_runs(places: Sequence[str]) -> tuple[list[Run], list[LeftOut]]:
-    """Every run there, once, however often it is named."""
+def run_directories(places: Sequence[str]) -> list[Path]:
+    """Of every run there, once, however often it is named."""
     found: dict[Path, Path] = {}
     for place in places:
         if not Path(place).is_dir():
@@ -90,7 +90,12 @@ def read_runs(places: Sequence[str]) -> tuple[list[Run], list[LeftOut]]:
             raise BadInput(f"{place}: no run in it; name a run's directory, or one that holds runs")
         for path in inside:
             found.setdefault(path.resolve(), path)
-    read = [_read(path) for path in found.values()]
+    return list(found.values())
+
+
+def read_runs(places: Sequence[str]) -> tuple[list[Run], list[LeftOut]]:
+    """Every run there, and those that cannot be compared."""
+    read = [_read(path) for path in run_directories(places)]
     return [r for r in read if isinstance(r, Run)], [r for r in read if isinstance(r, LeftOut)]
 
 

@@ -3,14 +3,13 @@
 The cloud's aggregation had to wait for the update that came last. That update's way leads back
 through its sender: a client's computing and download, or an edge's own rounds, last one first, each
 with the client that came last there. Where cells overlap a client has several servers: its device
-trains for one after another, and may have waited for another's model. A server's own training is
-on the way where it comes after the updates, or before all. Whatever no phase of the chain covers is
-waiting.
+trains for one after another, and may have waited for another's model. A server may compute as well:
+beside its clients, or before and after their part. What no phase of the chain covers is waiting.
 """
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from reports.events import Event
 
@@ -23,6 +22,7 @@ class Step:
     phase: str
     start: float
     end: float
+    peer: str | None = field(default=None, compare=False)  # of a transfer
 
 
 class PhaseIndex:
@@ -34,7 +34,6 @@ class PhaseIndex:
         self._devices: dict[str, list[Event]] = {}
         self._last_uploads: dict[tuple[str, int], Event] = {}
         self._served: dict[tuple[str, int], list[int]] = {}
-        self._studies: dict[tuple[str, int, str], Event] = {}
         for event in events:
             self._file(event)
         self.rounds.sort(key=lambda event: event.round)
@@ -54,6 +53,13 @@ class PhaseIndex:
             yield done[place]
             moment = done[place].start
 
+    def computing(self, node: str, start: float, end: float) -> Iterator[Event]:
+        """The node's own computing that was under way in that time, last one first."""
+        done = self._devices.get(node, [])
+        for event in reversed(done[bisect_right(done, start, key=_end) :]):
+            if event.phase == "compute" and event.start < end:
+                yield event
+
     def last_upload(self, server: str, number: int) -> Event | None:
         """The update that reached the server last in its round of that number."""
         return self._last_uploads.get((server, number))
@@ -62,17 +68,10 @@ class PhaseIndex:
         """The numbers of the rounds a server held in a global iteration, last one first."""
         return sorted(self._served.get((server, round), ()), reverse=True)
 
-    def study(self, server: str, number: int, moment: str) -> Event | None:
-        """A server's own training: before its first round, beside its clients', or after them."""
-        return self._studies.get((server, number, moment))
-
     def _file(self, event: Event) -> None:
         if event.phase == "round":
             self.rounds.append(event)
         if event.number is None:
-            return
-        if moment := event.fields.get("moment"):
-            self._studies[event.node, event.number, moment] = event
             return
         self._phases[event.node, event.phase, event.number, event.peer or ""] = event
         if event.phase in ("compute", "download"):
@@ -88,25 +87,35 @@ class PhaseIndex:
 
 def critical_path(index: PhaseIndex, round: Event) -> list[Step]:
     """The steps from the round's start to its end, each beginning where the one before ended."""
-    walk = _Walk(round)
+    walk = _Walk(index, round)
     _retrace_server(walk, index, round.node, round.round)
     return walk.steps()
 
 
 def _retrace_server(walk: "_Walk", index: PhaseIndex, server: str, number: int) -> None:
-    walk.take(index.study(server, number, "after"))
-    walk.take(index.phase(server, "aggregate", number))
-    upload, beside = index.last_upload(server, number), index.study(server, number, "beside")
-    if beside is not None and (upload is None or upload.end < beside.end):
-        walk.take(beside)
-    elif upload is not None:
-        walk.take(upload)
-        for inner in index.served(upload.node, upload.round):
-            _retrace_server(walk, index, upload.node, inner)
-        _retrace_device(walk, index, upload, number)
-    else:
-        walk.take(index.phase(server, "compute", number))  # of a client that trains alone
-    walk.take(index.study(server, number, "before"))
+    aggregate = index.phase(server, "aggregate", number)
+    walk.take(aggregate)
+    upload = index.last_upload(server, number)
+    own = _computed_longer(index, aggregate, upload)
+    if own is not None:
+        walk.take(own)
+        return
+    if upload is None:
+        return
+    walk.take(upload)
+    for inner in index.served(upload.node, upload.round):
+        _retrace_server(walk, index, upload.node, inner)
+    _retrace_device(walk, index, upload, number)
+
+
+def _computed_longer(
+    index: PhaseIndex, aggregate: Event | None, upload: Event | None
+) -> Event | None:
+    """The server's own computing that its aggregation waited for, when all updates were there."""
+    if aggregate is None or upload is None:
+        return None
+    found = index.computing(aggregate.node, upload.end, aggregate.start)
+    return next((own for own in found if own.start < upload.end), None)
 
 
 def _retrace_device(walk: "_Walk", index: PhaseIndex, upload: Event, number: int) -> None:
@@ -131,7 +140,8 @@ def _end(event: Event) -> float:
 class _Walk:
     """Goes back in time through a round; every moment is given to one step only."""
 
-    def __init__(self, round: Event) -> None:
+    def __init__(self, index: PhaseIndex, round: Event) -> None:
+        self._index = index
         self._start, self._reached = round.start, round.end
         self._waiting = round.node
         self._backwards: list[Step] = []
@@ -140,18 +150,25 @@ class _Walk:
         """The part of a phase that is not covered yet, and the wait after it."""
         if event is None or event.start > self._reached or event.end < self._start:
             return
-        self._step(self._waiting, "wait", event.end)
-        self._step(event.node, event.phase, event.start)
+        self._wait(event.end)
+        self._step(event.node, event.phase, event.start, event.peer)
         # Before a download it was its sender who had not sent yet.
         sender = event.peer if event.phase == "download" else None
         self._waiting = sender or event.node
 
     def steps(self) -> list[Step]:
-        self._step(self._waiting, "wait", self._start)
+        self._wait(self._start)
         return self._backwards[::-1]
 
-    def _step(self, node: str, phase: str, start: float) -> None:
+    def _wait(self, start: float) -> None:
+        """Until then nobody in the chain got on, but for what the waiting node computed itself."""
+        for own in self._index.computing(self._waiting, start, self._reached):
+            self._step(self._waiting, "wait", max(start, own.end))
+            self._step(self._waiting, "compute", max(start, own.start))
+        self._step(self._waiting, "wait", start)
+
+    def _step(self, node: str, phase: str, start: float, peer: str | None = None) -> None:
         start = max(start, self._start)
         if start < self._reached:
-            self._backwards.append(Step(node, phase, start, self._reached))
+            self._backwards.append(Step(node, phase, start, self._reached, peer))
             self._reached = start

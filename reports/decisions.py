@@ -14,7 +14,7 @@ from reports.events import Event
 # decision -> child -> (round, value) in the order of rounds
 Decisions = dict[str, dict[str, list[tuple[int, float]]]]
 
-_WORDS = {
+WORDS = {
     "epochs": "local epochs in the next iteration",
     "divergences": "divergence from the global model",
     "angles": "angle to the average update (rad)",
@@ -48,7 +48,7 @@ def draw_decisions(path: Path, title: str, found: Decisions) -> None:
     figure = new_figure(5.5 * len(found), 4.2)
     panels = figure.subplots(1, len(found), squeeze=False)[0]
     for axes, (name, children) in zip(panels, found.items(), strict=True):
-        _draw(axes, _WORDS.get(name, name), children)
+        _draw(axes, WORDS.get(name, name), children)
     names = list(next(iter(found.values())))
     if len(names) <= _MOST_NAMES:
         handles, labels = panels[0].get_legend_handles_labels()

@@ -4,6 +4,7 @@ import hashlib
 from pathlib import Path
 
 from reports import words
+from reports.bottleneck import bottleneck
 from reports.cells import GLOBAL, CellScores, write_cells
 from reports.cells_figure import draw_cells
 from reports.data_figure import draw_data, read_holdings
@@ -16,7 +17,9 @@ from reports.handovers import Handover, handovers, happened, write_handovers
 from reports.local_training import local_training
 from reports.map_figure import draw_map, draw_membership
 from reports.membership import Hearing, write_membership
+from reports.report import write_report
 from reports.rounds import round_rows, write_rounds
+from reports.run_records import RunRecords
 from reports.summary import RunFacts, Summary, summarise
 from reports.traffic import read_traffic
 from scenarios.plan import Plan
@@ -25,10 +28,10 @@ __all__ = ["RunFacts", "Summary", "finish"]
 
 
 def finish(run_dir: Path, facts: RunFacts) -> Summary:
-    """Sort events.jsonl; write rounds.csv, summary.json, the figures, and of cells cells.csv.
+    """Sort events.jsonl; write rounds.csv, summary.json, the figures and report.html.
 
-    What clients that moved did stands in handovers.csv and membership.csv, and how far gradients
-    were apart, where that was asked for, in dissimilarity.csv.
+    Cells have cells.csv; what clients that moved did stands in handovers.csv and membership.csv; how
+    far gradients were apart, where that was asked for, in dissimilarity.csv.
     """
     plan = _plan(run_dir / "plan.json")
     events = read_events(run_dir / "events.jsonl")
@@ -45,7 +48,10 @@ def finish(run_dir: Path, facts: RunFacts) -> Summary:
     timed = plan is not None and bool(plan.timeline or plan.walk)
     timeline = happened(events, moves) if timed else None
     training = local_training(events, plan) if plan else None
-    summary = summarise(facts, rows, events, traffic, probes, model, cells, timeline, training)
+    held_up = bottleneck(events, plan)
+    summary = summarise(
+        facts, rows, events, traffic, probes, model, cells, timeline, training, held_up
+    )
     summary.write(run_dir / "summary.json")
     links = words.links(plan) if plan else ""
     whose = cells.whose if cells else "the clients' models (mean)" if alone else "the global model"
@@ -60,6 +66,9 @@ def finish(run_dir: Path, facts: RunFacts) -> Summary:
         _report_moves(run_dir, summary, plan, events, moves)
     for top in plan.tops if plan else ():
         _draw_decisions(run_dir, summary, top, decisions(events, top))
+    write_report(
+        run_dir / "report.html", [RunRecords(run_dir, plan, events, rows, summary.fields())]
+    )
     return summary
 
 

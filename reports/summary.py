@@ -74,6 +74,7 @@ class Summary:
     local_training_seconds: float | None  # of a client in a round, in the mean
     local_training_seconds_by_device: dict[str, float]
     lost: list[str]
+    bottleneck: dict[str, Any]  # see reports.bottleneck
     fidelity: dict[str, Any]
     final_model: str | None  # SHA-256 of the final model, or models
     host_seconds: float
@@ -84,10 +85,14 @@ class Summary:
     failure: str | None
     happened: Happened | None = None  # of a run with a timeline: its keys stand beside these
 
-    def write(self, path: Path) -> None:
+    def fields(self) -> dict[str, Any]:
+        """As they stand in the file."""
         fields = dataclasses.asdict(self)
         fields |= fields.pop("happened") or {}
-        replace_text(path, json.dumps(fields, indent=2) + "\n")
+        return fields
+
+    def write(self, path: Path) -> None:
+        replace_text(path, json.dumps(self.fields(), indent=2) + "\n")
 
 
 def summarise(
@@ -100,6 +105,7 @@ def summarise(
     cells: CellScores | None = None,
     happened: Happened | None = None,
     training: Mapping[str, float] | None = None,
+    bottleneck: dict[str, Any] | None = None,
 ) -> Summary:
     """Put together what was read back; `training` is from reports.local_training."""
     by_device = dict(training or {})
@@ -147,6 +153,7 @@ def summarise(
         pool_seconds=facts.pool_seconds,
         engine=facts.engine,
         failure=facts.failure,
+        bottleneck=bottleneck or {},
         happened=happened,
     )
 

@@ -32,6 +32,8 @@ def _rows(summary: Summary) -> Iterator[tuple[str, str, str | None]]:
     yield "Elapsed time", _elapsed(summary), None
     if summary.target_accuracy is not None:
         yield f"Time to {100 * summary.target_accuracy:g} %", _target(summary), None
+    if summary.bottleneck:
+        yield "Bottleneck", summary.bottleneck["sentence"], None
     yield "On the wire", _wire(summary), None
     if summary.refused:
         words = ", ".join(f"{count} x {reason}" for reason, count in summary.refused.items())

@@ -49,7 +49,7 @@ def _few(phrases: list[str]) -> str:
 def _link(link: LinkSpec) -> str:
     numbers = "not shaped"
     if link.up is not None and link.down is not None:
-        rates = _both_ways(_rate(link.up.rate), _rate(link.down.rate))
+        rates = _both_ways(rate(link.up.rate), rate(link.down.rate))
         delays = _both_ways(f"{1000 * link.up.delay:g} ms", f"{1000 * link.down.delay:g} ms")
         numbers = f"{rates}, {delays}"
     # A profile can be changed in part: its name alone would not say what the link was.
@@ -60,7 +60,8 @@ def _both_ways(up: str, down: str) -> str:
     return up if up == down else f"{up} up, {down} down"
 
 
-def _rate(bits_per_second: float | None) -> str:
+def rate(bits_per_second: float | None) -> str:
+    """For example 20 Mbit/s."""
     return "no limit" if bits_per_second is None else _scaled(bits_per_second, "bit/s", "g")
 
 

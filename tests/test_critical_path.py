@@ -110,6 +110,27 @@ def test_a_star_round_is_set_by_the_client_whose_update_came_last() -> None:
     ]
 
 
+def test_a_server_that_computed_longer_than_its_clients_sets_the_round() -> None:
+    beside = [_event("cloud", "compute", 0.25, 12.0), _event("cloud", "aggregate", 12.0, 12.5)]
+    events = [*STAR[:-2], *beside, _event("cloud", "round", 0.0, 12.5, None)]
+
+    assert _path(events) == [
+        ("cloud", "wait", 0.0, 0.25),
+        ("cloud", "compute", 0.25, 12.0),
+        ("cloud", "aggregate", 12.0, 12.5),
+    ]
+
+
+def test_what_a_server_computes_before_and_after_its_clients_is_no_wait() -> None:
+    before, after = _event("cloud", "compute", 0.0, 0.5), _event("cloud", "compute", 9.5, 9.75)
+
+    path = _path([*STAR, before, after])
+
+    assert path[0] == ("cloud", "compute", 0.0, 0.5)
+    assert path[-1] == ("cloud", "compute", 9.5, 9.75)
+    assert "wait" not in [phase for node, phase, _, _ in path if node == "cloud"]
+
+
 def test_the_time_of_a_star_round_adds_up_by_phase() -> None:
     index = PhaseIndex(STAR)
 

@@ -1,0 +1,61 @@
+"""`metronome report` and `metronome figures`: what runs have left, to look at and to print."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from cli.compare import new_directory
+from reports.comparison_runs import run_directories
+from reports.report import write_report
+from reports.run_records import RunRecords
+from scenarios.errors import BadInput
+
+
+def report(runs: Sequence[str], out: str | None) -> int:
+    """One page for all of them."""
+    found = [_read(path) for path in run_directories(runs)]
+    path = _directory(runs, out, "report") / "report.html"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_report(path, found)
+    except OSError as error:
+        raise _cannot_write(path, error) from None
+    print(f"written: {path}")
+    return 0
+
+
+def figures(runs: Sequence[str], out: str | None, round: int | None) -> int:
+    """Every chart of these runs, those that compare with all of them in one."""
+    from reports.paper_figures import write_figures
+
+    found = [_read(path) for path in run_directories(runs)]
+    missing = [str(r.directory) for r in found if round is not None and round not in r.paths]
+    if missing:
+        raise BadInput(f"--round {round}: {missing[0]} finished no such round; name another one")
+    directory = Path(out) if out else _directory(runs, None, "figures") / "figures"
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        names = write_figures(directory, found, round)
+    except OSError as error:
+        raise _cannot_write(directory, error) from None
+    print(f"written: {', '.join(names)} as SVG and PDF in {directory}")
+    return 0
+
+
+def _read(path: Path) -> RunRecords:
+    try:
+        return RunRecords.read(path)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise BadInput(f"{path}: its records cannot be read ({error}); name another run") from None
+
+
+def _directory(runs: Sequence[str], out: str | None, word: str) -> Path:
+    """The one run's or sweep's own, or a new one."""
+    if out is not None:
+        return Path(out)
+    return Path(runs[0]) if len(runs) == 1 else new_directory(word)
+
+
+def _cannot_write(path: Path, error: OSError) -> BadInput:
+    return BadInput(
+        f"--out {path}: cannot be written ({error.strerror}); name a directory you may write to"
+    )

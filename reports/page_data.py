@@ -1,0 +1,126 @@
+"""What the report page shows, as plain data: reports/page/ draws it.
+
+A run that goes on gives the same data, as far as it has come: the page can be shown anew with it.
+"""
+
+import csv
+import io
+import json
+import shlex
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+from reports.decisions import WORDS, decisions
+from reports.page_network import network
+from reports.page_timeline import happenings
+from reports.page_waterfall import waterfall
+from reports.rounds import PHASES
+from reports.run_labels import run_labels
+from reports.run_records import RunRecords
+from reports.words import links
+
+_HEADLINE = (
+    "protocol",
+    "variant",
+    "clock",
+    "backend",
+    "seed",
+    "target_accuracy",
+    "time_to_target_seconds",
+    "rounds_to_target",
+    "bytes_on_wire",
+    "wire_overhead",
+    "drops",
+    "refused",
+    "lost",
+    "overruns",
+    "failure",
+    "host_seconds",
+    "accuracy_by_rho",
+)
+_JUDGED = ("verdict", "reason", "rate_error", "round_trip_error_seconds", "overrun_share")
+_MOST_BARS = 150_000  # in one page: about four megabytes
+
+
+def page_data(runs: Sequence[RunRecords]) -> dict[str, Any]:
+    """All runs of one page."""
+    most = _MOST_BARS // max(1, len(runs))
+    return {
+        "runs": [_run(run, name, most) for run, name in zip(runs, run_labels(runs), strict=True)]
+    }
+
+
+def _run(records: RunRecords, name: str, most_bars: int) -> dict[str, Any]:
+    plan, summary, rows = records.plan, records.summary, records.rows
+    places = {node.name: place for place, node in enumerate(plan.nodes)} if plan else {}
+    return {
+        "label": name,
+        "name": records.name,
+        "directory": str(records.directory.resolve()),
+        "headline": {key: summary.get(key) for key in _HEADLINE},
+        "planned_rounds": plan.rounds if plan else None,
+        "elapsed": records.elapsed,
+        "links_in_words": links(plan) if plan else "",
+        "curve": [[row.round, row.elapsed / 1e6, row.accuracy, row.loss] for row in rows],
+        "spent": {
+            "phases": PHASES,
+            "rounds": [[row.round, *(row.spent[phase] for phase in PHASES)] for row in rows[1:]],
+        },
+        "bottleneck": records.bottleneck,
+        "network": network(records, plan, places) if plan else None,
+        "waterfall": waterfall(records, places, most_bars),
+        "data": _data(records.text("data.csv")),
+        "decisions": _decisions(records),
+        "timeline": happenings(records.events),
+        "fidelity": _fidelity(records),
+        "scenario": records.text("scenario.toml"),
+        "command": _command(records),
+    }
+
+
+def _data(text: str) -> dict[str, Any] | None:
+    """data.csv: how many samples of each class every client has."""
+    counts: dict[str, dict[str, int]] = defaultdict(dict)
+    for row in csv.DictReader(io.StringIO(text)):
+        try:
+            counts[row["client"]][row["class"]] = int(row["samples"])
+        except (KeyError, TypeError, ValueError):
+            continue
+    if not counts:
+        return None
+    classes = sorted({name for own in counts.values() for name in own}, key=_in_order)
+    table = [[own.get(name, 0) for name in classes] for own in counts.values()]
+    return {"clients": list(counts), "classes": classes, "counts": table}
+
+
+def _in_order(name: str) -> tuple[int, str]:
+    return len(name), name
+
+
+def _decisions(records: RunRecords) -> list[dict[str, Any]]:
+    tops = records.plan.tops if records.plan else ()
+    return [
+        {"server": top, "words": WORDS.get(name, name), "children": children}
+        for top in tops
+        for name, children in decisions(records.events, top).items()
+    ]
+
+
+def _fidelity(records: RunRecords) -> dict[str, Any]:
+    judged = records.summary.get("fidelity") or {}
+    return {**{key: judged.get(key) for key in _JUDGED}, "links": records.probes}
+
+
+def _command(records: RunRecords) -> str:
+    """The resolved scenario holds all choices; only where data came from is not in there."""
+    words = ["./metronome", "run", str(records.directory.resolve() / "scenario.toml")]
+    return shlex.join(words + _data_option(records.text("learning.json")))
+
+
+def _data_option(learning: str) -> list[str]:
+    try:
+        place = json.loads(learning).get("data_dir")
+    except (ValueError, AttributeError):
+        place = None
+    return ["--data", str(place)] if place else []

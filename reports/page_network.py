@@ -1,0 +1,75 @@
+"""Nodes and links for the report's drawing, with what every link carried of what it could."""
+
+import csv
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+from reports.run_records import RunRecords
+from reports.traffic import ATTACHMENT
+from scenarios.plan import LinkSpec, Plan, Shape
+
+_COUNTED = ("bytes_up", "bytes_down", "drops_up", "drops_down")
+
+
+def network(records: RunRecords, plan: Plan, places: dict[str, int]) -> dict[str, Any]:
+    """Links are there when a client belongs to the server across, or came to it."""
+    carried = link_totals(records.directory / "links.csv")
+    links = []
+    for link in plan.links:
+        server = plan.server_across(link) if link.tier else None
+        counts = carried.get(link.name, [0] * len(_COUNTED))
+        at_home = server is not None and server.name in dict(plan.node(link.host).servers)
+        if link.tier and (at_home or server is None or any(counts)):
+            across = places[server.name] if server else places.get(_parent(plan, link), -1)
+            links.append([link.name, places[link.host], across, *_described(link), *counts])
+    return {
+        "topology": plan.topology,
+        "nodes": [
+            [
+                node.name,
+                node.role,
+                [places[name] for name, _ in node.servers] or _above(node.parent, places),
+                node.device,
+                node.samples,
+            ]
+            for node in plan.nodes
+        ],
+        "links": links,
+        "seconds": records.elapsed,
+    }
+
+
+def link_totals(path: Path) -> dict[str, list[int]]:
+    """Bytes and drops, up and down, of all rounds but the joining, for every link but cables."""
+    totals: dict[str, list[int]] = defaultdict(lambda: [0] * len(_COUNTED))
+    if not path.exists():
+        return totals
+    with path.open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            try:
+                counts = [int(row[column]) for column in _COUNTED]
+                counted = int(row["round"]) > 0 and row["tier"] != ATTACHMENT
+            except (KeyError, TypeError, ValueError):
+                continue  # torn when the run was cut short
+            if counted:
+                totals[row["link"]] = [
+                    a + b for a, b in zip(totals[row["link"]], counts, strict=True)
+                ]
+    return totals
+
+
+def _described(link: LinkSpec) -> list[Any]:
+    return [link.tier, link.profile, _shape(link.up), _shape(link.down)]
+
+
+def _shape(shape: Shape | None) -> list[Any] | None:
+    return [shape.rate, shape.delay, shape.jitter, shape.loss] if shape else None
+
+
+def _parent(plan: Plan, link: LinkSpec) -> str:
+    return plan.node(link.host).parent or ""
+
+
+def _above(parent: str | None, places: dict[str, int]) -> list[int]:
+    return [places[parent]] if parent in places else []

@@ -1,0 +1,60 @@
+"""Which link a transfer used, and how that link was shaped just then."""
+
+from bisect import bisect_right
+from collections import defaultdict
+
+from reports.events import Event
+from scenarios.plan import LinkSpec, Plan, Shape
+
+UP, DOWN = "up", "down"
+WAYS = {"upload": UP, "download": DOWN, "supply": DOWN}  # a supply goes ahead of the first model
+
+_Shapes = tuple[Shape, Shape]
+
+
+class UsedLinks:
+    """Looks up a plan's links by the two nodes that talk over them."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._of_host: dict[str, list[LinkSpec]] = defaultdict(list)
+        for link in plan.links:
+            if link.tier is not None:
+                self._of_host[link.host].append(link)
+        self._between: dict[tuple[str, str | None], LinkSpec | None] = {}
+        self._changes: dict[str, list[tuple[float, _Shapes]]] = defaultdict(list)
+        for change in plan.timeline:
+            if change.get("event") == "link":
+                shapes = Shape(**change[UP]), Shape(**change[DOWN])
+                for name in change["links"]:
+                    self._changes[name].append((change["at"], shapes))
+
+    def link(self, node: str, peer: str | None) -> LinkSpec | None:
+        """The link of that node over which it reaches that server."""
+        key = node, peer
+        if key not in self._between:
+            self._between[key] = self._find(node, peer)
+        return self._between[key]
+
+    def of(self, event: Event) -> LinkSpec | None:
+        """The link of a transfer; None for anything else, or when the plan does not know it."""
+        return self.link(event.node, event.peer) if event.phase in WAYS else None
+
+    def shapes(self, link: LinkSpec, moment: float) -> _Shapes | None:
+        """Up and down as the timeline had left them by then; None where nothing is shaped."""
+        changes = self._changes.get(link.name, [])
+        place = bisect_right(changes, moment, key=lambda change: change[0])
+        if place:
+            return changes[place - 1][1]
+        return (link.up, link.down) if link.up and link.down else None
+
+    def _find(self, node: str, peer: str | None) -> LinkSpec | None:
+        own = self._of_host.get(node, [])
+        if len(own) == 1 or peer is None:
+            return own[0] if own else None
+        across = (link for link in own if self._reaches(link, peer))
+        return next(across, None)
+
+    def _reaches(self, link: LinkSpec, peer: str) -> bool:
+        server = self._plan.server_across(link)
+        return server is not None and server.name == peer
