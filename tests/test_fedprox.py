@@ -34,6 +34,7 @@ def test_it_is_the_gradient_of_half_mu_times_the_squared_distance() -> None:
 
     rule.adjust_gradients([("w", w)], step=0)
 
+    assert expected is not None
     assert torch.equal(w.grad, expected)
 
 

@@ -15,12 +15,18 @@ from protocols.costs import StepCosts
 from tests.local_training import PARTITION, TINY, context_of, task_of
 
 
-def two_layers() -> nn.Sequential:
+class TwoLayers(nn.Module):
     """y = 2 x, z = -y, without biases."""
-    model = nn.Sequential(nn.Linear(1, 1, bias=False), nn.ReLU(), nn.Linear(1, 1, bias=False))
-    model[0].weight.data.fill_(2.0)
-    model[2].weight.data.fill_(-1.0)
-    return model
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = (nn.Linear(1, 1, bias=False) for _ in range(2))
+        nn.init.constant_(self.first.weight, 2.0)
+        nn.init.constant_(self.second.weight, -1.0)
+
+    def forward(self, x: Tensor) -> Tensor:
+        outputs: Tensor = self.second(self.first(x))
+        return outputs
 
 
 def review(rule: fedrl.LocalRule, model: nn.Module, images: Tensor, step: int) -> Tensor:
@@ -30,9 +36,9 @@ def review(rule: fedrl.LocalRule, model: nn.Module, images: Tensor, step: int) -
 
 
 def test_the_loss_is_half_mu_times_the_distance_of_the_batchs_representations() -> None:
-    model, rule, images = two_layers(), fedrl.LocalRule({"mu": 0.5}), torch.tensor([[3.0], [4.0]])
+    model, rule, images = TwoLayers(), fedrl.LocalRule({"mu": 0.5}), torch.tensor([[3.0], [4.0]])
     with rule.watching(model):
-        model[0].weight.data.fill_(4.0)  # the local model moves, the global one stays
+        nn.init.constant_(model.first.weight, 4.0)  # the local model moves, the global one stays
 
         first, second = (review(rule, model, images, step) for step in (0, 1))
 
@@ -41,11 +47,11 @@ def test_the_loss_is_half_mu_times_the_distance_of_the_batchs_representations() 
 
 
 def test_its_gradient_reaches_the_reviewed_layer_and_those_before_it() -> None:
-    model, rule, images = two_layers(), fedrl.LocalRule({"mu": 0.5}), torch.tensor([[3.0], [4.0]])
+    model, rule, images = TwoLayers(), fedrl.LocalRule({"mu": 0.5}), torch.tensor([[3.0], [4.0]])
     with rule.watching(model):
-        model[0].weight.data.fill_(4.0)
+        nn.init.constant_(model.first.weight, 4.0)
         review(rule, model, images, step=0).backward()
-    first, second = model[0].weight.grad, model[2].weight.grad
+    first, second = model.first.weight.grad, model.second.weight.grad
 
     # The distance is 5 |w - 2| for the images (3, 4), so mu/2 * 5
     assert first is not None
@@ -54,14 +60,14 @@ def test_its_gradient_reaches_the_reviewed_layer_and_those_before_it() -> None:
 
 
 def test_equal_models_give_a_gradient_of_zero_and_no_nan() -> None:
-    model, rule = two_layers(), fedrl.LocalRule({"mu": 0.5})
+    model, rule = TwoLayers(), fedrl.LocalRule({"mu": 0.5})
     with rule.watching(model):
         loss = review(rule, model, torch.tensor([[3.0]]), step=0)
         loss.backward()
 
     assert loss.item() == 0
-    assert model[0].weight.grad is not None
-    assert model[0].weight.grad.item() == 0
+    assert model.first.weight.grad is not None
+    assert model.first.weight.grad.item() == 0
 
 
 def test_the_reviewed_layer_advances_with_every_batch_and_wraps(
