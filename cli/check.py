@@ -49,16 +49,16 @@ def _split(arguments: list[str]) -> tuple[list[str], list[str]]:
 
 def _steps(fast: bool, extra: list[str]) -> list[tuple[str, list[str]]]:
     pytest = ["pytest", "--durations=5", "--durations-min=1", *extra, "-m"]
+    two = [*pytest[:1], "-n", "2", "--dist", "loadgroup", *pytest[1:]]
     steps = [
         ("ruff check", ["ruff", "check", "."]),
         ("ruff format", ["ruff", "format", "--check", "."]),
         ("mypy", ["mypy"]),
-        ("tests without emulation", [*pytest, "not emulation"]),
+        ("tests without emulation", [*two, "not emulation"]),
     ]
     if not fast:
         # First, because no single test should have to wait four minutes for it.
         steps.append(("virtual clock's kernel", ["cli", "kernel"]))
-        two = [*pytest[:1], "-n", "2", "--dist", "loadgroup", *pytest[1:]]
         steps.append(("tests on the virtual clock", [*two, "emulation and beside"]))
         steps.append(("tests with emulation", [*pytest, "emulation and not beside"]))
     return steps

@@ -223,7 +223,12 @@ def test_a_model_larger_than_a_message_may_be_is_refused() -> None:
 def test_settings_are_complete_with_their_defaults() -> None:
     plan = planned(tree_scenario(protocol={"name": "fedavg", "rounds": 4, "local_epochs": 2}))
 
-    assert plan.settings == {"rounds": 4, "edge_rounds": 1, "local_epochs": 2}
+    assert plan.settings == {
+        "rounds": 4,
+        "edge_rounds": 1,
+        "local_epochs": 2,
+        "clients_per_round": 0,
+    }
     assert plan.rounds == 4
 
 
