@@ -17,7 +17,11 @@ LITTLE_TRAINING = ("protocol.c=1", "protocol.edge_rounds=1", "task.samples_per_c
 HEAVY = ("resnet18", "multicell-cnn")
 FULL_MODELS = ("tempo-cifar10-iid", "multicell-fashionmnist")
 # What set-up does not bring: another of the same kind stands in for it here.
-STAND_INS = {"mnist": "fashionmnist", "cifar10": "tiny", "cifar100": "tiny"}
+STAND_INS = {"mnist": "fashionmnist", "cifar10": "tiny", "cifar100": "tiny", "emnist": "tiny"}
+FEW_AT_THE_SERVER = {
+    "iid": ("server_data.samples=20",),
+    "clients": ("server_data.clients=2", "server_data.samples_per_client=10"),
+}
 
 
 def small(name: str, *more: str) -> list[str]:
@@ -30,6 +34,10 @@ def small(name: str, *more: str) -> list[str]:
         changes.append("topology.clients=3")
     if scenario.topology.kind == "cells":
         changes += FEW_IN_CELLS
+    if scenario.server_data is not None:
+        changes += FEW_AT_THE_SERVER[scenario.server_data.kind]
+        changes += ("protocol.clients_per_round=2", "task.labels_per_client=2")
+        changes += ("task.classes=10",) if scenario.task.classes else ()
     if scenario.task.model in HEAVY and name not in FULL_MODELS:
         changes.append("task.model=lenet5")
     if scenario.task.model == "resnet18":
@@ -43,7 +51,10 @@ def small(name: str, *more: str) -> list[str]:
 
 @pytest.mark.parametrize("name", loader.library())
 def test_a_scenario_of_the_library_runs(tmp_path: Path, name: str) -> None:
-    outcome = emulated.run_named(name, tmp_path, *small(name))
+    # Where the server has data of its own, the method that learns from them.
+    method = ("--variant", "fsl") if loader.load(name).server_data else ()
+
+    outcome = emulated.run_named(name, tmp_path, *method, *small(name))
 
     assert outcome.code == 0, outcome.output
     assert outcome.summary["rounds"] == 1
