@@ -131,6 +131,7 @@ def prepare(scenario: Scenario, data_dir: Path | None, out: str | None) -> Prepa
         tensors={name: (str(t.dtype), t.shape) for name, t in initial.items()},
         classes=data.classes,
         server_samples=len(server[1]) if server else 0,
+        server_bytes=sum(part.nbytes for part in server) if server else 0,
         costs=flops.step_costs(task.model, *shape, task.batch_size),
     )
     in_c = lenet_training.can_train(module, *shape) and not torch.cuda.is_available()

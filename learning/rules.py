@@ -33,7 +33,7 @@ class LocalRule:
     def extra_loss(
         self, model: nn.Module, images: Tensor, outputs: Tensor, step: int
     ) -> Tensor | None:
-        """A term to add to the batch's cross entropy, as for FedProx and FedDyn."""
+        """A term to add to the batch's cross entropy, as FedRL's."""
         return None
 
     def adjust_gradients(

@@ -50,9 +50,10 @@ class Running:
 
     def collect(self) -> tuple[Result, dict[str, Any]]:
         """The result, and for the record how modelled and real time compare."""
-        sleep_until(self.start + self.modelled)
+        due = max(now(), self.start + self.modelled)  # it may have been left alone for longer
+        sleep_until(due)
         result = self.pending.result(self.limit)
-        overrun = max(0.0, now() - self.start - self.modelled)
+        overrun = max(0.0, now() - due)
         return result, {"modelled": self.modelled, "overrun": overrun, "epochs": self.epochs}
 
 
@@ -85,7 +86,7 @@ class Computer:
             rule=work.rule,
             settings=work.settings,
             tensors=job.model | work.tensors,
-            learning_rate=rate(self._plan.training, max(number, 1)) * work.rate_factor,
+            learning_rate=rate(self._plan.training, number) * work.rate_factor,
             steps=work.steps,
             **{key: self._plan.training[key] for key in _FIXED},
         )

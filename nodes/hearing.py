@@ -49,9 +49,12 @@ class Hearing:
         self._models: dict[str, Message] = {}  # came, and wait for those of the other servers
         self._kept: dict[str, Kept] = {}
         self._iteration = 0
-        # Who is drawn for few of the rounds may wait for most of the run.
-        sampled = self._plan.settings.get("clients_per_round", 0) > 0
-        rounds = 1 + self._plan.rounds * self._plan.settings.get("edge_rounds", 1) if sampled else 2
+        # Who is drawn for few of the rounds may wait for most of the run, and whose server trains
+        # itself for as long as that takes.
+        drawn = self._plan.settings.get("clients_per_round", 0) > 0
+        studies = any(node.children and node.samples for node in self._plan.nodes)
+        all_rounds = 1 + self._plan.rounds * self._plan.settings.get("edge_rounds", 1)
+        rounds = max(2, all_rounds) if drawn or studies else 2
         self._longest_wait = self._plan.limits["join"] + rounds * self._plan.limits["round"]
         self._waits_since = now()
         self._over = False

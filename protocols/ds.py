@@ -15,7 +15,7 @@ from protocols.wire import Refused
 
 Settings = server_learning.Settings
 
-LAYERS = 2
+STAR_ONLY = True
 NEEDS_SERVER_DATA = True
 SENDS_SERVER_DATA = True
 
@@ -48,6 +48,8 @@ class Client(fedavg.Client):
         self._shared[EXTRA_LABELS] = package.tensors[EXTRA_LABELS].astype(np.int64)
 
     def work(self, package: Package) -> Work:
+        if not self._shared:
+            raise ValueError("a model came, but the shared samples did not come before it")
         work = super().work(package)
         work.tensors = self._shared
         return work

@@ -9,7 +9,7 @@ from protocols.base import Package
 Settings = fsl.Settings
 Client = ds.Client
 
-LAYERS = 2
+STAR_ONLY = True
 NEEDS_SERVER_DATA = True
 SENDS_SERVER_DATA = True
 

@@ -16,14 +16,14 @@ from learning import rules
 from learning.seam import Result, Task
 from protocols import fedavg
 from protocols.averaging import WeightedMean
-from protocols.base import Package, Tensors, Work
+from protocols.base import Package, Tensors, Work, sample_count
 from protocols.costs import StepCosts
 from protocols.weights import difference, put_under, take_from, zeros
 
 if TYPE_CHECKING:
     from torch import nn
 
-LAYERS = 2
+STAR_ONLY = True
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,7 @@ class Server(fedavg.Server):
         self.h = {name: array.astype(float) for name, array in zeros(model).items()}
 
     def add(self, child: str, package: Package) -> None:
+        sample_count(package)  # refuses what does not say
         self._mean.add(package.tensors, 1)
 
     def finish(self) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from protocols.server_learning import eta_g_of, step
 
 Client = fedavg.Client
 
-LAYERS = 2
+STAR_ONLY = True
 NEEDS_SERVER_DATA = True
 
 

@@ -15,7 +15,7 @@ from protocols.base import Job, Moment, Tensors, Work
 Settings = fsl.Settings
 Client = fedavg.Client
 
-LAYERS = 2
+STAR_ONLY = True
 NEEDS_SERVER_DATA = True
 
 

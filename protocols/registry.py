@@ -48,9 +48,9 @@ def hears_all_cells(name: str) -> bool:
     return bool(getattr(load(name), "HEARS_ALL_CELLS", False))
 
 
-def wants_two_layers(name: str) -> bool:
+def wants_a_star(name: str) -> bool:
     """Whether the method is only for clients right below the cloud."""
-    return getattr(load(name), "LAYERS", None) == 2
+    return bool(getattr(load(name), "STAR_ONLY", False))
 
 
 def needs_server_data(name: str) -> bool:

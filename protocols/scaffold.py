@@ -2,7 +2,8 @@
 
 The server sends x and c. A client takes steps y -= eta_l (g(y) - c_i + c) and then
 c_i+ = c_i - c + (x - y_i) / (K eta_l). It sends y_i and c_i+ - c_i: twice what FedAvg sends, both
-ways. The server: x += eta_g mean(y_i - x), c += S/N mean(c_i+ - c_i). Printed for plain SGD.
+ways. The server: x += eta_g mean(y_i - x), c += S/N mean(c_i+ - c_i). With momentum, which is not
+in print, K counts what the steps add up to (`effective_steps`), so that c_i stays a gradient.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from learning import rules
 from learning.seam import Result, Task
 from protocols import fedavg
 from protocols.averaging import WeightedMean
-from protocols.base import Package, Shapes, Tensors, Work
+from protocols.base import Package, Shapes, Tensors, Work, sample_count
 from protocols.costs import StepCosts
 from protocols.server_learning import eta_g_of, step
 from protocols.weights import is_weight, put_under, take_from, zeros
@@ -23,7 +24,7 @@ from protocols.weights import is_weight, put_under, take_from, zeros
 if TYPE_CHECKING:
     from torch import nn
 
-LAYERS = 2
+STAR_ONLY = True
 VARIATE = "variate/"  # c on its way down, c_i+ - c_i on its way up
 
 
@@ -56,6 +57,7 @@ class Server(fedavg.Server):
         return package
 
     def add(self, child: str, package: Package) -> None:
+        sample_count(package)  # refuses what does not say
         self._mean.add({name: package.tensors[name] for name in self.model}, 1)
         self._changes.add(take_from(VARIATE, package.tensors), 1)
 
@@ -104,6 +106,13 @@ def extra_flops(costs: StepCosts) -> list[float]:
     return [costs.parameters]
 
 
+def effective_steps(steps: int, momentum: float) -> float:
+    """How many gradients, times the rate, the weights move by in K steps: K without momentum."""
+    if momentum == 0:
+        return steps
+    return sum((1 - momentum**left) / (1 - momentum) for left in range(1, steps + 1))
+
+
 class LocalRule(rules.LocalRule):
     """y -= eta_l (g(y) - c_i + c), K times."""
 
@@ -129,7 +138,7 @@ class LocalRule(rules.LocalRule):
 
     def finish(self, named_parameters: Sequence[tuple[str, nn.Parameter]], steps: int) -> Tensors:
         """c_i+ = c_i - c + (x - y_i) / (K eta_l)."""
-        scale = steps * self._task.learning_rate
+        scale = effective_steps(steps, self._task.momentum) * self._task.learning_rate
         return {
             name: (
                 (self._task.tensors[name] - parameter.detach().cpu().numpy()) / scale

@@ -12,6 +12,7 @@ from learning.seam import Result
 from protocols import fedavg
 from protocols.averaging import WeightedMean
 from protocols.base import Job, Moment, Tensors, Work
+from protocols.weights import is_weight
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,12 @@ def step(model: Tensors, mean: WeightedMean, eta_g: float) -> Tensors:
     if eta_g == 1:
         return mean.mean()  # to the bit
     exact = mean.exact()
-    return {name: (x + eta_g * (exact[name] - x)).astype(x.dtype) for name, x in model.items()}
+    moved = {
+        name: (x + eta_g * (exact[name] - x)).astype(x.dtype)
+        for name, x in model.items()
+        if is_weight(name)  # a variance that took a longer step might be negative
+    }
+    return mean.mean() | moved
 
 
 def eta_g_of(given: float | None, sampled: int) -> float:

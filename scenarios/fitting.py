@@ -33,16 +33,17 @@ def check_fit(scenario: Scenario, settings: Any) -> None:
             f"protocol.edge_rounds: {name} holds that many rounds at edges below a cloud, and here "
             "are none; set it to 1, or use a tree"
         )
-    _check_layers(scenario, layers)
+    _check_star(scenario)
     _check_sampling(scenario, settings)
     if task.partition == "main-classes" and not on_cells:
         raise BadInput('task.partition: main-classes are those of cells; use topology.kind "cells"')
     if task.rho != [1.0] and not on_cells:
         raise BadInput("task.rho: a share of a cell's main classes; leave it out without cells")
-    if task.dissimilarity_every is not None and not has_cloud:
+    nobody_above = not has_cloud or registry.trains_alone(name)
+    if task.dissimilarity_every is not None and nobody_above:
         raise BadInput(
-            "task.dissimilarity_every: taken at the cloud's model, and there is no cloud; leave it "
-            "out, or set topology.cloud = true"
+            "task.dissimilarity_every: taken at the cloud's model, and here is none; leave it out, "
+            "or use a method and a topology with a cloud"
         )
     _check_server_data(scenario)
     _check_mobility(scenario)
@@ -50,10 +51,10 @@ def check_fit(scenario: Scenario, settings: Any) -> None:
     _check_interfaces(scenario)
 
 
-def _check_layers(scenario: Scenario, layers: int) -> None:
+def _check_star(scenario: Scenario) -> None:
     """Methods with data at the server are for clients right below it."""
     name = scenario.protocol.name
-    if registry.wants_two_layers(name) and layers != 2:
+    if registry.wants_a_star(name) and scenario.topology.kind != "star":
         raise BadInput(
             f'protocol.name: {name} works between a cloud and its clients; use topology.kind "star"'
         )

@@ -105,6 +105,7 @@ class Plan:
     timeline: tuple[dict[str, Any], ...] = ()  # what happens when, in order; see netem.timeline
     walk: dict[str, Any] | None = None  # how the clients move, when they do; see netem.mobility
     update_bytes: int = 0  # what a client sends in a round: the model, or more
+    supply_bytes: int = 0  # what every client is sent once: samples that the server shares
 
     @cached_property
     def _by_name(self) -> dict[str, NodeSpec]:

@@ -54,10 +54,11 @@ def plan(
     tensors: Mapping[str, tuple[str, tuple[int, ...]]],
     classes: int = 0,
     server_samples: int = 0,
+    server_bytes: int = 0,
     costs: StepCosts | None = None,
 ) -> Plan:
     """Fix every node and link of a run; `samples` are the clients' data set sizes in order, and
-    `server_samples` that of the cloud's own."""
+    `server_samples` that of the cloud's own, of `server_bytes`."""
     extra_flops = registry.extra_flops(scenario.protocol.name, costs) if costs else []
     topo = wiring.topo(scenario)
     links = wiring.links(topo, scenario)
@@ -135,10 +136,12 @@ def plan(
         timeline=timeline.planned(scenario, links),
         walk=timeline.walk(scenario),
         update_bytes=size_of(update),
+        supply_bytes=server_bytes if registry.sends_server_data(scenario.protocol.name) else 0,
     )
-    needed = made.update_bytes + HEADER_BYTES
-    if made.limits["message"] < needed:
-        raise BadInput(f"limits.message: the model needs {needed} bytes; raise it to that or more")
+    for what, size in (("the model needs", made.update_bytes), ("D_0 needs", made.supply_bytes)):
+        needed = size + HEADER_BYTES
+        if made.limits["message"] < needed:
+            raise BadInput(f"limits.message: {what} {needed} bytes; raise it to that or more")
     return made
 
 

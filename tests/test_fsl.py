@@ -5,8 +5,13 @@ import pytest
 
 from learning.seam import Result
 from protocols import ds, dsl, fedavg, fsl, fsl_p
+from protocols.averaging import WeightedMean
 from protocols.base import Facts, Package, Tensors
+from protocols.server_learning import step
 from protocols.wire import Refused
+from scenarios import loader, planner
+from scenarios.errors import BadInput
+from tests.scenario_trees import TENSORS, star_scenario
 from tests.two_parameters import model, values
 
 FACTS = Facts(
@@ -35,6 +40,15 @@ def test_the_server_steps_eta_g_times_the_mean_update() -> None:
     # Delta = ((2, 1) + (4, 3)) / 2 - (1, 1) = (2, 1); eta_g = sqrt(4): 1 + 2 * 2, 1 + 2 * 1
     assert values(after(server(), model(2, 1), model(4, 3))) == [5, 3]
     assert values(after(server(eta_g=0.5), model(2, 1), model(4, 3))) == [2, 1.5]
+
+
+def test_statistics_of_batch_normalisation_are_averaged_not_stepped() -> None:
+    # a variance of 1 and a mean of .1 would become 1 + 2 (.1 - 1) = -.8
+    before = {"bn.running_var": np.ones(1, np.float32)}
+    mean = WeightedMean()
+    mean.add({"bn.running_var": np.full(1, 0.1, np.float32)}, 1)
+
+    assert step(before, mean, 2.0)["bn.running_var"].tolist() == pytest.approx([0.1])
 
 
 def test_without_gamma_and_with_eta_g_1_it_is_fedavg_to_the_bit() -> None:
@@ -150,6 +164,11 @@ def test_shared_samples_travel_to_a_client_and_into_its_training(kind: type[fsl.
     assert np.array_equal(work.tensors["samples/images"], data()["images"])
 
 
+def test_a_client_without_the_shared_samples_does_not_train_as_if_nothing_were() -> None:
+    with pytest.raises(ValueError, match="shared samples"):
+        ds.Client(fedavg.Settings(rounds=1)).work(Package({"epochs": 1}, model(0, 0)))
+
+
 def test_what_is_no_data_set_is_refused() -> None:
     with pytest.raises(Refused, match="not a data set"):
         ds.Client(fedavg.Settings(rounds=1)).supplied(Package(tensors=model(0, 0)))
@@ -168,3 +187,45 @@ def test_what_is_no_data_set_is_refused() -> None:
 def test_impossible_settings_are_named(settings: dict[str, float], what: str) -> None:
     with pytest.raises(ValueError, match=what):
         fsl.Settings(rounds=1, **settings)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["fsl", "ds", "scaffold", "feddyn"])
+def test_they_are_for_a_star(name: str) -> None:
+    tree = star_scenario(
+        protocol={"name": name, "rounds": 1},
+        topology={"kind": "cells", "cells": 2, "alone": 2},
+        links={"client-edge": "lte"},
+        devices={"client": "phone", "edge": "laptop-core"},
+        task={"dataset": "tiny", "model": "lenet5"},
+        server_data={"kind": "iid", "samples": 10},
+    )
+
+    with pytest.raises(BadInput, match=r'use topology\.kind "star"'):
+        loader.check(tree)
+
+
+def test_server_learning_without_server_data_is_refused() -> None:
+    with pytest.raises(BadInput, match="server_data: missing"):
+        loader.check(star_scenario(protocol={"name": "fsl", "rounds": 1}))
+
+
+def test_more_clients_a_round_than_there_are_is_refused() -> None:
+    settings = {"name": "fedavg", "rounds": 1, "clients_per_round": 4}
+
+    with pytest.raises(BadInput, match="4 cannot be drawn of 3 clients"):
+        loader.check(star_scenario(clients=3, protocol=settings))
+
+
+def test_a_message_limit_below_the_shared_samples_is_refused() -> None:
+    scenario = loader.check(
+        star_scenario(
+            protocol={"name": "ds", "rounds": 1},
+            server_data={"kind": "iid", "samples": 10},
+            limits={"message": "1mb"},
+        )
+    )
+
+    with pytest.raises(BadInput, match=r"limits\.message: D_0 needs"):
+        planner.plan(
+            scenario, "run", "pool", [10] * 3, 1000, TENSORS, server_samples=10, server_bytes=2**20
+        )

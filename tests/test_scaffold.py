@@ -63,7 +63,7 @@ def test_eta_g_is_the_root_of_the_number_drawn_when_left_out() -> None:
     server = scaffold.Server(scaffold.Settings(rounds=1), model(1, 1))
     server.facts = Facts(clients=8, sampled=4)
 
-    server.add("client1", Package({}, model(3, 0) | variate(0, 0)))
+    server.add("client1", Package({"samples": 1}, model(3, 0) | variate(0, 0)))
     server.finish()
 
     assert values(server.model) == [5, -1]
@@ -82,6 +82,12 @@ def test_a_client_sends_how_its_variate_changed_and_keeps_the_new_one() -> None:
     assert values(answer.tensors) == [2, 2]
     assert values(answer.tensors, "variate/weight") == [0.25, 0.5]
     assert values(client.kept()) == [0.75, 0]
+
+
+def test_with_momentum_steps_count_what_they_move() -> None:
+    # a constant g with momentum .5: velocities g, 1.5 g, 1.75 g
+    assert scaffold.effective_steps(3, 0.0) == 3
+    assert scaffold.effective_steps(3, 0.5) == pytest.approx(1 + 1.5 + 1.75)
 
 
 def test_both_ways_carry_twice_what_fedavg_sends() -> None:

@@ -164,8 +164,26 @@ def test_a_server_that_trains_beside_its_clients_starts_when_they_do(clouds: lis
     cloud.run(2)
 
     assert cloud.method.model["bias"].tolist() == [2.5] * 4, "of the clients' 3 and its own 2"
-    events = cloud.listener.events("compute")
-    assert [event["moment"] for event in events] == ["beside"]
+    (event,) = cloud.listener.events("compute")
+    assert event["moment"] == "beside"
+    assert event["overrun"] < 0.1, "the clients' time is none of its own"
+
+
+def test_what_slow_clients_take_is_no_overrun_of_a_server_that_trains_beside_them(
+    clouds: list[Cloud],
+) -> None:
+    cloud = build(clouds, fsl_p, eta_g=1.0, server_epochs=1)
+
+    round = aside(lambda: cloud.server.run(2, 2))
+    drawn = cloud.drawn()
+    time.sleep(0.4)
+    for name in drawn:
+        cloud.answer(name, 3)
+    round.result(PATIENCE)
+
+    (event,) = cloud.listener.events("compute")
+    assert event["overrun"] < 0.2
+    assert event["end"] - event["start"] < 0.3
 
 
 def test_shared_data_go_to_everybody_once_and_ahead_of_the_model(clouds: list[Cloud]) -> None:

@@ -33,10 +33,12 @@ AT_ONCE = "METRONOME_RUNS_AT_ONCE"
 def memory_needed(plan: Plan) -> int:
     """Bytes of guest memory that this plan may use."""
     servers = sum(1 for node in plan.nodes if node.children)
-    drawn = plan.settings.get("clients_per_round", 0) * plan.rounds or len(plan.nodes)
+    rounds = plan.rounds * plan.settings.get("edge_rounds", 1)
+    drawn = plan.settings.get("clients_per_round", 0) * rounds * servers or len(plan.nodes)
     models = _MODELS_PER_NODE * min(len(plan.nodes), drawn + servers) + 4 * servers
     held = max(plan.model_bytes, plan.update_bytes)
-    return _BASE_BYTES + _NODE_BYTES * len(plan.nodes) + models * held
+    a_node = _NODE_BYTES + 2 * plan.supply_bytes
+    return _BASE_BYTES + a_node * len(plan.nodes) + models * held
 
 
 def check_room(plan: Plan) -> None:
