@@ -30,8 +30,8 @@ __all__ = ["RunFacts", "Summary", "finish"]
 def finish(run_dir: Path, facts: RunFacts) -> Summary:
     """Sort events.jsonl; write rounds.csv, summary.json, the figures and report.html.
 
-    Cells have cells.csv; what clients that moved did stands in handovers.csv and membership.csv; how
-    far gradients were apart, where that was asked for, in dissimilarity.csv.
+    Cells have cells.csv; what clients that moved did stands in handovers.csv and membership.csv;
+    how far gradients were apart, where that was asked for, in dissimilarity.csv.
     """
     plan = _plan(run_dir / "plan.json")
     events = read_events(run_dir / "events.jsonl")
