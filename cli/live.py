@@ -11,7 +11,7 @@ from pathlib import Path
 from scenarios.errors import BadInput
 
 ROOT = Path(__file__).resolve().parent.parent
-LAST_LOOK = 3.0  # seconds at the end for pages that are open: they ask every two
+LAST_LOOK = 3.0  # seconds at the end for pages that are open: they ask every second
 _HOST = "127.0.0.1"
 _MOST = 65535
 _END_SECONDS = LAST_LOOK + 7.0  # for an answer that is under way

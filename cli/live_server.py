@@ -13,7 +13,7 @@ import time
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from cli.live import LAST_LOOK
 from reports.live_records import LiveRuns
@@ -21,6 +21,7 @@ from reports.report import json_text, report_html
 
 _NICE = 15  # behind everything that is measured
 _OPEN = 10.0  # seconds after its last question that a page counts as open
+_POLL = 0.05
 
 
 class LiveServer(ThreadingHTTPServer):
@@ -35,15 +36,28 @@ class LiveServer(ThreadingHTTPServer):
         self.runs = runs
         self.over = False
         self.lock = threading.Lock()
-        self.asked = float("-inf")  # when a page last wanted to know
+        self._asked: dict[str, float] = {}  # by page, when it last wanted to know
 
-    @property
-    def looked_at(self) -> bool:
-        return time.monotonic() - self.asked < _OPEN
+    def asked_by(self, page: str) -> None:
+        self._asked[page] = time.monotonic()
+
+    def told(self, page: str) -> None:
+        """It knows that all is over, and asks no more."""
+        self._asked.pop(page, None)
+
+    def wait_for_last_looks(self) -> None:
+        """Until all pages that are open know, or for a while."""
+        deadline = time.monotonic() + LAST_LOOK
+        while time.monotonic() < deadline and self._looked_at():
+            time.sleep(_POLL)
+
+    def _looked_at(self) -> bool:
+        now = time.monotonic()
+        return any(now - asked < _OPEN for asked in list(self._asked.values()))
 
 
 class LiveHandler(BaseHTTPRequestHandler):
-    """`/` is the page; `/fresh?seen=STAMP` what has come since, if anything."""
+    """`/` is the page; `/fresh?page=ID&seen=STAMP` what has come since, if anything."""
 
     server: LiveServer
     timeout = 10
@@ -56,8 +70,8 @@ class LiveHandler(BaseHTTPRequestHandler):
         if address.path == "/":
             self._answer("text/html", self._page())
         elif address.path == "/fresh":
-            seen = parse_qs(address.query).get("seen", [""])[0]
-            self._answer("application/json", self._fresh(seen))
+            given = dict(parse_qsl(address.query))
+            self._answer_page(given.get("page", ""), given.get("seen", ""))
         else:
             self.send_error(HTTPStatus.NOT_FOUND)
 
@@ -76,15 +90,18 @@ class LiveHandler(BaseHTTPRequestHandler):
             live = {"stamp": server.runs.stamp, "over": server.over}
             return report_html({**server.runs.data, "live": live})
 
-    def _fresh(self, seen: str) -> str:
+    def _answer_page(self, page: str, seen: str) -> None:
         server = self.server
-        server.asked = time.monotonic()
+        server.asked_by(page)
         with server.lock:
             over = server.over
             server.runs.refresh(at_once=over)
             stamp = server.runs.stamp
             data = None if seen == str(stamp) else server.runs.data
-            return json_text({"stamp": stamp, "over": over, "data": data})
+            text = json_text({"stamp": stamp, "over": over, "data": data})
+        self._answer("application/json", text)
+        if over:
+            server.told(page)
 
     def _answer(self, kind: str, text: str) -> None:
         body = text.encode()
@@ -105,8 +122,8 @@ def main() -> None:
         answering = threading.Thread(target=server.serve_forever)
         answering.start()
         server.over = bool(sys.stdin.readline())
-        if server.over and server.looked_at:
-            time.sleep(LAST_LOOK)
+        if server.over:
+            server.wait_for_last_looks()
         server.shutdown()
         answering.join()
 

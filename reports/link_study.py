@@ -16,7 +16,7 @@ from scenarios.errors import BadInput
 COMPUTING, NETWORK, WAITING = "computing", "network", "waiting"
 KINDS = (COMPUTING, NETWORK, WAITING)
 _KIND = {"compute": COMPUTING, "aggregate": COMPUTING, UP: NETWORK, DOWN: NETWORK}
-_BOTH = "up and down"
+_BOTH = "links"  # as a phase: up and down
 
 
 @dataclass(frozen=True)
@@ -114,10 +114,8 @@ def part_words(part: str) -> str:
         return f"the {place}s' computing" if place != "cloud" else "the cloud's computing"
     if phase == "aggregate":
         return f"aggregation at the {place}"
-    words = {UP: "upload", DOWN: "download"}.get(phase)
-    if words:
-        return f"the {place} {words}"
-    return f"the {part.removesuffix(f' {_BOTH}')} link" if part.endswith(_BOTH) else "waiting"
+    words = {UP: "upload", DOWN: "download", _BOTH: "link"}.get(phase)
+    return f"the {place} {words}" if words else "waiting"
 
 
 def _stretch(at: int, count: int, words: str, profiles: list[str]) -> str:

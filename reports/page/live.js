@@ -1,6 +1,7 @@
 // A page that is served while its runs go on: it asks for what is new, and says when they are over.
 
-const ASK_EVERY = 2000; // milliseconds
+const ASK_EVERY = 1000; // milliseconds; records are read less often
+const ownName = Math.random().toString(36).slice(2);
 const liveWords = el("span", { id: "live", role: "status" });
 document.querySelector(".top").append(liveWords);
 let { stamp, over } = data.live;
@@ -18,7 +19,7 @@ function sayHowFar() {
 async function ask() {
   let answer;
   try {
-    answer = await (await fetch(`fresh?seen=${stamp}`)).json();
+    answer = await (await fetch(`fresh?page=${ownName}&seen=${stamp}`)).json();
   } catch {
     return sayLive("No longer live: the command has ended. Its report.html has all of it.", "over");
   }
