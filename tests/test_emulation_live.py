@@ -4,6 +4,7 @@ import subprocess
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -33,10 +34,10 @@ def test_a_live_view_that_is_looked_at_changes_no_record(tmp_path: Path) -> None
         assert records[0].read_bytes() == records[1].read_bytes(), name
 
 
-def look_on(process: "subprocess.Popen[str]") -> dict[str, object]:
+def look_on(process: "subprocess.Popen[str]") -> dict[str, Any]:
     """Read what a run says and ask its live view all the time, until it has ended."""
     assert process.stdout is not None
-    found: dict[str, object] = {"looks": 0, "over": False, "rounds": 0}
+    found: dict[str, Any] = {"looks": 0, "over": False, "rounds": 0}
     lines: list[str] = []
     looking = threading.Thread(target=_ask, args=(_address(process, lines), found))
     looking.start()
@@ -55,7 +56,7 @@ def _address(process: "subprocess.Popen[str]", lines: list[str]) -> str:
     raise AssertionError("".join(lines))
 
 
-def _ask(address: str, found: dict[str, object]) -> None:
+def _ask(address: str, found: dict[str, Any]) -> None:
     looks, over, rounds = 0, False, 0
     while not over:
         answer = fresh(address)  # as a page that knows nothing: all of it, every time
