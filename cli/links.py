@@ -52,8 +52,8 @@ def study_table(
 ) -> Sweep:
     """The sweep that tries these profiles on that tier; BadInput where a method has none such."""
     path = files.library().get(name_or_file, Path(name_or_file))
-    methods = variants or loader.choices(str(path)).variants or [None]
-    for method in methods:
+    own: list[str | None] = [None]  # its only method
+    for method in variants or loader.choices(str(path)).variants or own:
         scenario = loader.load(str(path), variant=method)
         _check_tier(tier, scenario.topology.tiers, scenario.topology.kind, method)
     if seeds is not None and seeds < 1:
