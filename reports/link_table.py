@@ -1,6 +1,7 @@
 """A study of link profiles for the terminal, as Markdown and as CSV."""
 
 from collections.abc import Iterator
+from itertools import compress
 from typing import Any
 
 from rich import box
@@ -11,10 +12,11 @@ from rich.text import Text
 from reports.comparison import Spread
 from reports.comparison_csv import as_csv, spread_columns
 from reports.comparison_table import escaped, markdown_line
-from reports.link_study import KINDS, Cell, LinkStudy, part_words
+from reports.link_study import KINDS, WAITING, Cell, LinkStudy, part_words
 from reports.words import duration
 
 _NONE = "-"
+_SEEN = 0.005  # a share that is not rounded to 0 %
 _WORDS = ("profile", "method", "bottleneck")  # columns that are no numbers
 
 
@@ -26,11 +28,18 @@ def show(study: LinkStudy, console: Console) -> None:
         box=box.SIMPLE_HEAD,
         show_edge=False,
         pad_edge=False,
+        collapse_padding=True,
     )
-    for name in _headers(study):
-        table.add_column(name, justify="left" if name in _WORDS else "right")
+    headers = _headers(study)
+    waited = any(cell.shares[WAITING] >= _SEEN for cell in study.cells)
+    shown = [waited or name != WAITING for name in headers]
+    for name in compress(headers, shown):
+        words = name in _WORDS
+        table.add_column(
+            name, justify="left" if words else "right", no_wrap=not words, overflow="fold"
+        )
     for cell in study.cells:
-        table.add_row(*map(Text, _row(cell)))
+        table.add_row(*map(Text, compress(_row(cell), shown)))
     console.print(table)
     console.print(Text(study.conclusion, style="bold"))
 
