@@ -43,8 +43,10 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--data", type=Path, help=_DATA_HELP)
     run.add_argument("--out", help="the run's directory (default: runs/NAME-TIME)")
     run.add_argument("--cli", action="store_true", help="stop in Mininet's CLI before training")
+    _add_live(run)
     run.set_defaults(command=_run)
     _add_sweep(commands)
+    _add_links(commands)
     _add_compare(commands)
     _add_reports(commands)
     listing = commands.add_parser("list", help="list the scenarios")
@@ -72,7 +74,43 @@ def _add_sweep(commands: Any) -> None:
     sweep.add_argument("--jobs", type=int, metavar="N", help="runs at once (default: one per core)")
     sweep.add_argument("--out", help="where the runs go (default: sweeps/NAME)")
     sweep.add_argument("--data", type=Path, help=_DATA_HELP)
+    _add_live(sweep)
     sweep.set_defaults(command=_sweep)
+
+
+def _add_links(commands: Any) -> None:
+    links = commands.add_parser("links", help="try link profiles: where does the time go?")
+    links.add_argument("scenario", help="a name from `list`, or a file")
+    links.add_argument("--tier", required=True, help="whose links, like edge-cloud")
+    links.add_argument("--profiles", required=True, metavar="A,B", help="from `profiles`")
+    links.add_argument("--seeds", type=int, metavar="N", help="as many runs of each (seeds 1 to N)")
+    links.add_argument("--variants", metavar="A,B", help="the scenario's methods (default: all)")
+    links.add_argument("--size", help="the size of all runs")
+    links.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="changes")
+    links.add_argument("--jobs", type=int, metavar="N", help="runs at once (default: one per core)")
+    links.add_argument("--out", help="where the runs go (default: sweeps/links-NAME-TIER)")
+    links.add_argument("--data", type=Path, help=_DATA_HELP)
+    _add_live(links)
+    links.set_defaults(command=_links)
+
+
+def _add_live(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--live",
+        nargs="?",
+        type=_port,
+        const=0,
+        metavar="PORT",
+        help="a page on this machine that shows it while it goes on (default: any free port)",
+    )
+
+
+def _port(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        words = f'"{text}" is not a port; give a number, or put --live last'
+        raise argparse.ArgumentTypeError(words) from None
 
 
 def _add_compare(commands: Any) -> None:
@@ -148,6 +186,7 @@ def _run(options: argparse.Namespace) -> int:
         interactive=options.cli,
         variant=options.variant,
         size=options.size,
+        live=options.live,
     )
 
 
@@ -169,6 +208,25 @@ def _sweep(options: argparse.Namespace) -> int:
         jobs=options.jobs,
         out=options.out,
         data_dir=_data_dir(options),
+        live=options.live,
+    )
+
+
+def _links(options: argparse.Namespace) -> int:
+    from cli.links import links
+
+    return links(
+        options.scenario,
+        tier=options.tier,
+        profiles=options.profiles,
+        seeds=options.seeds,
+        variants=options.variants,
+        size=options.size,
+        changes=options.changes,
+        jobs=options.jobs,
+        out=options.out,
+        data_dir=_data_dir(options),
+        live=options.live,
     )
 
 

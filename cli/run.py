@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from cli.display import RunDisplay
+from cli.live import LiveView
 from cli.preparation import prepare
 from cli.runner import RunFailed, Runner
 from netem import backends
@@ -29,11 +30,13 @@ def run(
     interactive: bool,
     variant: str | None = None,
     size: str | None = None,
+    live: int | None = None,
 ) -> int:
     """Run one scenario and show what came of it; 0, or 1 when the run itself failed."""
     began = time.monotonic()
     console = Console()
     scenario = loader.load(name_or_file, changes, links, overrides, variant, size)
+    view = LiveView(live)
     for name in sweep():
         console.print(f"cleared away what a killed run had left: {name}")
     prepared = prepare(scenario, data_dir, out)
@@ -43,33 +46,34 @@ def run(
     prepared.write()
     console.print(f"{scenario.name}: {len(prepared.plan.nodes)} nodes, backend {chosen} ({why})")
     failure: str | None = None
-    with RunDisplay(scenario.protocol.rounds, console) as display:
-        runner = Runner(prepared, backend, display)
-        try:
-            runner.run(interactive)
-        except RunFailed as error:
-            failure = str(error)
-        except KeyboardInterrupt:
-            failure = "interrupted"
-    summary = finish(
-        prepared.run_dir,
-        RunFacts(
-            name=scenario.name,
-            variant=scenario.variant,
-            protocol=scenario.protocol.name,
-            clock=scenario.clock,
-            backend=chosen,
-            seed=scenario.seed,
-            target_accuracy=scenario.task.target_accuracy,
-            host_seconds=time.monotonic() - began,
-            host_startup_seconds=runner.host.startup,
-            host_training_seconds=runner.host.training,
-            pool_seconds=runner.host.pool,
-            engine=prepared.engine,
-            lost=runner.lost,
-            failure=failure,
-        ),
-    )
+    with view.showing([prepared.run_dir], console.print):
+        with RunDisplay(scenario.protocol.rounds, console) as display:
+            runner = Runner(prepared, backend, display)
+            try:
+                runner.run(interactive)
+            except RunFailed as error:
+                failure = str(error)
+            except KeyboardInterrupt:
+                failure = "interrupted"
+        summary = finish(
+            prepared.run_dir,
+            RunFacts(
+                name=scenario.name,
+                variant=scenario.variant,
+                protocol=scenario.protocol.name,
+                clock=scenario.clock,
+                backend=chosen,
+                seed=scenario.seed,
+                target_accuracy=scenario.task.target_accuracy,
+                host_seconds=time.monotonic() - began,
+                host_startup_seconds=runner.host.startup,
+                host_training_seconds=runner.host.training,
+                pool_seconds=runner.host.pool,
+                engine=prepared.engine,
+                lost=runner.lost,
+                failure=failure,
+            ),
+        )
     console.print(result_table(summary))
     console.print(f"records: {escape(str(prepared.run_dir))}", soft_wrap=True)
     if failure == "interrupted":

@@ -7,6 +7,7 @@ from typing import Any
 
 from rich.console import Console
 
+from cli.live import LiveView
 from cli.sweep_display import SweepDisplay
 from cli.sweep_places import claimed, finished
 from cli.sweep_runs import Command, metronome_run, run_all
@@ -28,20 +29,40 @@ def sweep(
     out: str | None,
     data_dir: Path | None,
     command: Command | None = None,
+    live: int | None = None,
 ) -> int:
     """Run what is not there yet, then compare; 1 when a run broke, 130 when interrupted."""
     table = sweeps.read(name_or_file)
     runs = expand(table, Options(size, _numbers(seeds), changes))
+    return run_table(table, runs, jobs, directory_of(table, out), data_dir, command, live)
+
+
+def directory_of(table: Sweep, out: str | None) -> Path:
+    """Where its runs go."""
+    return Path(out or SWEEPS / table.name).resolve()
+
+
+def run_table(
+    table: Sweep,
+    runs: list[SweepRun],
+    jobs: int | None,
+    directory: Path,
+    data_dir: Path | None,
+    command: Command | None = None,
+    live: int | None = None,
+) -> int:
+    """All of `sweep` that comes after its words are understood."""
     _check_baseline(table, runs)
     _check_rho(table, runs)
-    directory = Path(out or SWEEPS / table.name).resolve()
     jobs = jobs_at_once(runs, jobs)
     runs = sharing_cores(runs, jobs)
+    view, console = LiveView(live), Console()
     with claimed(directory) as lock:
         left = [run for run in runs if not finished(directory, run)]
-        display = SweepDisplay(len(runs), len(runs) - len(left), Console())
+        display = SweepDisplay(len(runs), len(runs) - len(left), console)
+        shown = [directory / run.id for run in runs]
         try:
-            with display:
+            with view.showing(shown, console.print), display:
                 ended = run_all(
                     left, directory, jobs, command or metronome_run(data_dir), display, lock
                 )

@@ -42,10 +42,12 @@ class Attribution:
     def tables(self) -> dict[str, Any]:
         """As keys of summary.json: shares of the elapsed time, largest first."""
         by_link = {name: self.shares(ways) for name, ways in self.by_link.items()}
+        by_part = {f"{part.place} {part.phase}": part.seconds for part in self.parts.values()}
         largest = sorted(by_link, key=lambda name: -sum(by_link[name].values()))
         return {
             "by_phase": self.shares(self.by_phase),
             "by_tier": self.shares(self.by_tier),
+            "by_part": self.shares(by_part),
             "by_link": {name: by_link[name] for name in largest},
             "by_node": self.shares(self.by_node),
         }

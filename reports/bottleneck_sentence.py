@@ -9,7 +9,7 @@ from reports.used_links import DOWN, UP
 from reports.what_if import WhatIf
 from scenarios.plan import Plan
 
-_ONE_SIDED = 2 / 3  # so much of a tier's time in one direction: the other does not matter
+ONE_SIDED = 2 / 3  # so much of a tier's time in one direction: the other does not matter
 _DOMINANT = 0.6  # so much of a part's time at one node, ...
 _SLOWER = 1.1  # ... which usually takes so many times as long as the others: it is that node's
 
@@ -40,7 +40,7 @@ def _largest(attributed: Attribution) -> Part:
     merged: dict[tuple[str, str], Part] = {}
     for part in attributed.parts.values():
         whole = attributed.by_tier[part.place]
-        both = is_transfer(part) and part.seconds < _ONE_SIDED * whole
+        both = is_transfer(part) and part.seconds < ONE_SIDED * whole
         key = part.place, "links" if both else part.phase
         into = merged.setdefault(key, Part(*key))
         into.seconds += part.seconds

@@ -50,6 +50,7 @@ class Run:
     by_rho: Mapping[float, float] = field(default_factory=dict)  # on cells: the last accuracy
     rho: float | None = None  # on cells: where the accuracy of the points was taken
     local_training: float | None = None  # seconds of a client in a round, in the mean
+    time_by_part: Mapping[str, float] = field(default_factory=dict)  # shares, as `by_part` has them
 
     def arrival(self, target: float | None) -> Point | None:
         """The first evaluated round at or above the target."""
@@ -141,6 +142,7 @@ def _read(path: Path) -> Run | LeftOut:
             by_rho=by_rho,
             rho=next(iter(by_rho), None),
             local_training=_number(summary.get("local_training_seconds")),
+            time_by_part=(summary.get("bottleneck") or {}).get("by_part") or {},
         )
     except _Unreadable as error:
         return LeftOut(path, str(error))

@@ -92,22 +92,22 @@ def markdown(comparison: Comparison) -> str:
     time = unit_of_time(comparison)
     parts = ["\n".join(_markdown_section(section, time)) for section in comparison.sections]
     remarks = chain(comparison.warnings, comparison.notes, _left_out(comparison))
-    if listed := "\n".join(f"- {_escape(words)}" for words in remarks):
+    if listed := "\n".join(f"- {escaped(words)}" for words in remarks):
         parts.append(listed)
     return "\n\n".join(parts) + "\n"
 
 
 def _markdown_section(section: Section, time: Unit) -> Iterator[str]:
     names = headers(section, time)
-    yield f"### {_escape(heading(section))}"
+    yield f"### {escaped(heading(section))}"
     yield ""
-    yield _line(names)
-    yield _line(["---" if name in ("variant", "fidelity") else "---:" for name in names])
+    yield markdown_line(names)
+    yield markdown_line(["---" if name in ("variant", "fidelity") else "---:" for name in names])
     for group in section.groups:
-        yield _line(cells(section, group, time))
+        yield markdown_line(cells(section, group, time))
     for note in notes(section):
         yield ""
-        yield _escape(note)
+        yield escaped(note)
 
 
 def _left_out(comparison: Comparison) -> Iterator[str]:
@@ -115,11 +115,12 @@ def _left_out(comparison: Comparison) -> Iterator[str]:
         yield f"left out: {run.path}: {run.cause}"
 
 
-def _line(words: list[str]) -> str:
-    return f"| {' | '.join(map(_escape, words))} |"
+def markdown_line(words: list[str]) -> str:
+    """A row of GitHub's tables."""
+    return f"| {' | '.join(map(escaped, words))} |"
 
 
-def _escape(words: str) -> str:
+def escaped(words: str) -> str:
     """So that Markdown takes no sign of it for one of its own."""
     plain = " ".join(words.split())
     return "".join(f"\\{sign}" if sign in "\\|*_`<>[]" else sign for sign in plain)

@@ -26,8 +26,8 @@ _BAND = "0.93"
 
 
 @dataclass(frozen=True)
-class _Times:
-    """What the lower panel shows."""
+class Times:
+    """What a panel of times shows."""
 
     label: str
     scale: float
@@ -57,10 +57,10 @@ def draw_over(path: Path, over: Over) -> None:
     axes = figure.subplots(2, count, squeeze=False, sharex=True)
     for place, panel in enumerate(over.panels):
         above, below = axes[:, place]
-        times = _times(over, panel)
+        times = times_of(over, panel)
         _draw_accuracies(above, panel, axis, looks)
-        _draw_times(below, panel, axis, looks, times)
-        _dress_values(below, axis, count)
+        draw_times(below, panel, axis, looks, times)
+        dress_values(below, axis, count)
         above.set_title(wrapped(panel.title, 90 if count == 1 else 44), fontsize=11)
         below.set_xlabel(wrapped(axis.key, 90))
         if place == 0:
@@ -72,13 +72,14 @@ def draw_over(path: Path, over: Over) -> None:
     save(figure, path)
 
 
-def _times(over: Over, panel: Panel) -> _Times:
+def times_of(over: Over, panel: Panel) -> Times:
+    """To the target, or of the whole run where there is none."""
     targets = sorted({group.target for group in panel.groups if group.target is not None})
     of: Callable[[Group], Spread | None] = (lambda g: g.time) if targets else (lambda g: g.elapsed)
     known = [spread.most for p in over.panels for g in p.groups if (spread := of(g)) is not None]
     scale, unit = time_unit(max(known, default=0.0))
     what = f"time to {' or '.join(f'{100 * target:g} %' for target in targets)}"
-    return _Times(f"{what if targets else 'elapsed time of the run'} ({unit})", scale, of)
+    return Times(f"{what if targets else 'elapsed time of the run'} ({unit})", scale, of)
 
 
 def _draw_accuracies(axes: Axes, panel: Panel, axis: Values, looks: dict[str, Look]) -> None:
@@ -88,9 +89,10 @@ def _draw_accuracies(axes: Axes, panel: Panel, axis: Values, looks: dict[str, Lo
     dress_accuracy(axes, [g.final for g in panel.groups if g.final is not None])
 
 
-def _draw_times(
-    axes: Axes, panel: Panel, axis: Values, looks: dict[str, Look], times: _Times
+def draw_times(
+    axes: Axes, panel: Panel, axis: Values, looks: dict[str, Look], times: Times
 ) -> None:
+    """Their means over the axis, and above them who did not reach the target."""
     plain_frame(axes)
     for series, shift in _side_by_side(panel):
         look = looks[series.label]
@@ -187,7 +189,7 @@ def _dress_times(axes: Axes, known: list[Spread], band: float) -> None:
     axes.set_yticks([tick for tick in ticks if 0 <= tick <= (1 - band) * top])
 
 
-def _dress_values(axes: Axes, axis: Values, columns: int) -> None:
+def dress_values(axes: Axes, axis: Values, columns: int) -> None:
     """Every value is named, except where names would lie on each other."""
     places = [axis.place(word) for word in axis.words]
     if axis.logarithmic:

@@ -23,21 +23,27 @@ def write_report(path: Path, runs: Sequence[RunRecords]) -> None:
 
 
 def report_html(data: dict[str, Any]) -> str:
-    """The page with that data in it."""
-    labels = ", ".join(run["label"] for run in data["runs"])
-    parts = {"TITLE": escape(labels), "STYLE": _style(), "SCRIPT": _script(), "DATA": _safe(data)}
+    """The page with that data in it; with the key `live` it goes on asking where it came from."""
+    labels = ", ".join(run["label"] for run in data["runs"]) or "waiting"
+    script = _script(*_SCRIPTS, *(["live"] if "live" in data else []))
+    parts = {"TITLE": escape(labels), "STYLE": _style(), "SCRIPT": script, "DATA": _safe(data)}
     page = (_PAGE / "page.html").read_text(encoding="utf-8")
     # In one go: nothing that stands in one part is taken for the place of another.
     pieces = page.split("@@")
     return "".join(parts[p] if at % 2 else p for at, p in enumerate(pieces))
 
 
+def json_text(data: dict[str, Any]) -> str:
+    """JSON that every browser takes."""
+    try:
+        return _compact(data)
+    except ValueError:  # a model that diverged has a loss that JSON has no word for
+        return _compact(_finite(data))
+
+
 def _safe(data: dict[str, Any]) -> str:
     """JSON that cannot end its script element, whatever names are in it."""
-    try:
-        text = _compact(data)
-    except ValueError:  # a model that diverged has a loss that JSON has no word for
-        text = _compact(_finite(data))
+    text = json_text(data)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
@@ -59,6 +65,6 @@ def _style() -> str:
 
 
 @cache
-def _script() -> str:
-    files = (_PAGE / f"{name}.js" for name in _SCRIPTS)
+def _script(*names: str) -> str:
+    files = (_PAGE / f"{name}.js" for name in names)
     return "\n".join(file.read_text(encoding="utf-8") for file in files)

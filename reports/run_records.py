@@ -59,6 +59,7 @@ class RunRecords:
 
     @cached_property
     def probes(self) -> Probes:
+        """Empty as long as no link has been measured."""
         return read_probes(self.directory / "probes.json") or []
 
     def text(self, name: str) -> str:

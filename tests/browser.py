@@ -40,12 +40,18 @@ class Page:
 
     def open(self, path: Path, width: int = 1200, height: int = 900, dark: bool = False) -> float:
         """Show a file as a screen of that size does; the seconds until it was there."""
+        return self.open_address(path.resolve().as_uri(), width, height, dark)
+
+    def open_address(
+        self, address: str, width: int = 1200, height: int = 900, dark: bool = False
+    ) -> float:
+        """The same for a page that is served."""
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self._call("Emulation.setEmulatedMedia", features=[scheme])
         size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
         self._call("Emulation.setDeviceMetricsOverride", **size)
         began = time.monotonic()
-        self._call("Page.navigate", url=path.resolve().as_uri())
+        self._call("Page.navigate", url=address)
         while self.run("document.readyState") != "complete" or not self.run("!!window.metronome"):
             assert time.monotonic() - began < _PATIENCE, self.complaints
         self.run("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")

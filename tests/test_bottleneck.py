@@ -55,6 +55,12 @@ def test_every_second_stands_once_in_each_table() -> None:
     assert tables == {
         "by_phase": {"upload": 0.4, "compute": 0.3, "download": 0.2, "aggregate": 0.1},
         "by_tier": {"client-cloud": 0.6, "client": 0.3, "cloud": 0.1},
+        "by_part": {
+            "client-cloud up": 0.4,
+            "client compute": 0.3,
+            "client-cloud down": 0.2,
+            "cloud aggregate": 0.1,
+        },
         "by_link": {"client1-wan": {"up": 0.4, "down": 0.2}},
         "by_node": {"client1": 0.9, "cloud": 0.1},
     }

@@ -1,5 +1,6 @@
 """The command as a whole: shares, exit codes, going on, and the comparison at its end."""
 
+import socket
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -73,6 +74,17 @@ def test_the_same_command_again_only_compares(
     assert again.started == []
     assert len(compared) == 2
     assert "already there: 2 of 2 runs" in capsys.readouterr().out
+
+
+def test_a_sweep_that_is_shown_live_says_where_and_ends_its_server(
+    table: Path, compared: Asked, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(table, Programs(), out=str(tmp_path / "out"), live=0) == 0
+
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("live: ")]
+    port = int(line.removeprefix("live: http://127.0.0.1:").removesuffix("/"))
+    with socket.socket() as asking:
+        assert asking.connect_ex(("127.0.0.1", port)) != 0
 
 
 def test_a_broken_run_makes_the_exit_code_one_and_is_repeated_by_the_same_command(

@@ -65,7 +65,7 @@ function replaceChart(run) {
 
 function chosenRound(run) {
   const rounds = run.waterfall.rounds;
-  const wanted = state.round.get(run.label);
+  const wanted = state.round.get(run.directory);
   const at = rounds.findIndex((round) => round[0] === wanted);
   return at >= 0 ? at : wanted === undefined ? Math.min(1, rounds.length - 1) : nearest(rounds, wanted);
 }
@@ -101,7 +101,7 @@ function roundSection(run) {
 }
 
 function pickRound(run, number) {
-  state.round.set(run.label, number);
+  state.round.set(run.directory, number);
   drawRound(run);
   const old = document.getElementById("time");
   if (old) old.replaceWith(timeSection(run, number, (other) => pickRound(run, other)));
@@ -142,6 +142,7 @@ function choose(change) {
 }
 
 function draw() {
+  if (!data.runs.length) return main.replaceChildren(el("p", { id: "nothing" }, "No run has begun yet."));
   const focused = document.activeElement?.id;
   state.room = room();
   const run = data.runs[Math.min(state.run, data.runs.length - 1)];
@@ -157,11 +158,16 @@ function draw() {
   if (focused) document.getElementById(focused)?.focus();
 }
 
-// Draws the page, or draws it anew with fresher data; what was chosen stays chosen.
+// Draws the page, or draws it anew with fresher data; what was chosen stays chosen, and in sight.
 function show(fresh) {
+  const chosen = data?.runs[state.run]?.directory, seen = { top: scrollY, fall };
   data = fresh;
   data.runs.forEach(prepare);
+  state.run = Math.max(0, data.runs.findIndex((run) => run.directory === chosen));
   draw();
+  if (chosen === undefined) return;
+  if (fall !== seen.fall && seen.fall?.run.directory === fall.run.directory) fall.lookLike(seen.fall);
+  scrollTo({ top: seen.top, behavior: "instant" });
 }
 
 let drawnAt = 0;

@@ -8,12 +8,13 @@ class Waterfall {
   constructor(run, settings) {
     this.run = run;
     this.settings = settings;
+    this.scrolled = 0;
     this.canvas = el("canvas", { "aria-hidden": "true" });
     this.spacer = el("div");
     this.frame = el("div", {
       class: "fall", id: "waterfall", tabindex: "0", role: "application",
       "aria-label": "Waterfall of one round: plus and minus zoom, arrow keys move, 0 shows the whole round",
-      onkeydown: (event) => this.onKey(event), onscroll: () => this.paint(),
+      onkeydown: (event) => this.onKey(event), onscroll: () => { this.scrolled = this.frame.scrollTop; this.paint(); },
     }, this.canvas, this.spacer);
     this.frame.addEventListener("wheel", (event) => this.onWheel(event), { passive: false });
     this.canvas.addEventListener("pointermove", (event) => this.onMove(event));
@@ -59,6 +60,13 @@ class Waterfall {
   }
 
   whole() { this.look(this.first, this.last); }
+
+  // As another one of the same round was left: its zoom, and how far its rows were scrolled.
+  lookLike(other) {
+    if (other.number !== this.number) return;
+    if (other.zoomed) this.look(other.from, other.to);
+    this.frame.scrollTop = other.scrolled;
+  }
 
   look(from, to) {
     const span = Math.min(Math.max(to - from, 50), this.last - this.first);

@@ -1,0 +1,115 @@
+"""`metronome links`: one scenario over several link profiles, and where its time goes on each."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+
+from cli.sweep import directory_of, run_table
+from cli.sweep_runs import Command
+from netem import profiles as known
+from reports.replace import replace_text
+from scenarios import files, loader
+from scenarios.errors import BadInput
+from scenarios.expansion import Options, SweepRun, expand
+from scenarios.suggest import did_you_mean
+from scenarios.sweeps import Runs, Sweep
+
+_LONGEST_NAME = 64  # of a sweep
+_INTERRUPTED = 130
+
+
+def links(
+    scenario: str,
+    tier: str,
+    profiles: str,
+    seeds: int | None,
+    variants: str | None,
+    size: str | None,
+    changes: Sequence[str],
+    jobs: int | None,
+    out: str | None,
+    data_dir: Path | None,
+    live: int | None = None,
+    command: Command | None = None,
+) -> int:
+    """A sweep, and what it says about the bottleneck; the sweep's exit code."""
+    table = study_table(scenario, tier, _profiles(profiles), seeds, _listed("variants", variants))
+    runs = expand(table, Options(size, None, changes))
+    directory = directory_of(table, out)
+    code = run_table(table, runs, jobs, directory, data_dir, command, live)
+    if code != _INTERRUPTED:
+        _conclude(directory, runs, f"links.{tier}")
+    return code
+
+
+def study_table(
+    name_or_file: str,
+    tier: str,
+    profiles: list[str],
+    seeds: int | None = None,
+    variants: list[str] | None = None,
+) -> Sweep:
+    """The sweep that tries these profiles on that tier; BadInput where a method has none such."""
+    path = files.library().get(name_or_file, Path(name_or_file))
+    own: list[str | None] = [None]  # its only method
+    for method in variants or loader.choices(str(path)).variants or own:
+        scenario = loader.load(str(path), variant=method)
+        _check_tier(tier, scenario.topology.tiers, scenario.topology.kind, method)
+    if seeds is not None and seeds < 1:
+        raise BadInput(f"--seeds {seeds}: it is how many; give 1 or more")
+    part = Runs(
+        scenario=str(path.resolve()), variants=variants, grid={f"links.{tier}": list(profiles)}
+    )
+    name = f"links-{scenario.name}-{tier}"[:_LONGEST_NAME]
+    return Sweep(name=name, seeds=list(range(1, seeds + 1)) if seeds else None, runs=[part])
+
+
+def _check_tier(tier: str, tiers: Sequence[str], kind: str, method: str | None) -> None:
+    if tier in tiers:
+        return
+    whose = f'"{method}" is run on {kind}' if method else f"the scenario is on {kind}"
+    raise BadInput(f"--tier {tier}: {whose}, without such links; {did_you_mean(tier, tiers)}")
+
+
+def _profiles(text: str) -> list[str]:
+    names = _listed("profiles", text) or []
+    for name in names:
+        if name not in known.links():
+            raise BadInput(
+                f'--profiles: unknown profile "{name}"; {did_you_mean(name, known.links())} '
+                "(metronome profiles lists them)"
+            )
+    if len(names) < 2:
+        raise BadInput(f"--profiles {text}: nothing to compare; name two or more")
+    return names
+
+
+def _listed(option: str, text: str | None) -> list[str] | None:
+    if text is None:
+        return None
+    words = [word.strip() for word in text.split(",")]
+    if not all(words) or len(set(words)) < len(words):
+        raise BadInput(f"--{option} {text}: write it like --{option} A,B, each of them once")
+    return words
+
+
+def _conclude(directory: Path, runs: Sequence[SweepRun], key: str) -> None:
+    """The study's table and figure, of those runs that came to their end."""
+    from reports.comparison_runs import read_runs
+    from reports.link_figure import draw_shares
+    from reports.link_study import link_study
+    from reports.link_table import markdown, show, study_csv
+
+    there = [str(directory / run.id) for run in runs if (directory / run.id).is_dir()]
+    finished, _ = read_runs(there) if there else ([], [])
+    study = link_study(finished, key)
+    if study is None:
+        return
+    console = Console()
+    show(study, console)
+    replace_text(directory / "links.csv", study_csv(study))
+    replace_text(directory / "links.md", markdown(study))
+    draw_shares(directory / "links.png", study)
+    names = "links.csv, links.md, links.png"
+    console.print(f"written: {names} in {directory}", soft_wrap=True, markup=False)

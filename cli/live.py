@@ -1,0 +1,81 @@
+"""`--live`: a page that shows runs while they go on, served by a process of its own."""
+
+import contextlib
+import json
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from scenarios.errors import BadInput
+
+ROOT = Path(__file__).resolve().parent.parent
+LAST_LOOK = 3.0  # seconds at the end for pages that are open: they ask every second
+_HOST = "127.0.0.1"
+_MOST = 65535
+_END_SECONDS = LAST_LOOK + 7.0  # for an answer that is under way
+
+
+class LiveView:
+    """The port is taken before anything begins, so that a bad one is found in time."""
+
+    def __init__(self, port: int | None) -> None:
+        """None: there is no live view; 0: any port that is free."""
+        self._listening = None if port is None else _listen(port)
+
+    @contextlib.contextmanager
+    def showing(self, directories: Sequence[Path], report: Callable[[str], None]) -> Iterator[None]:
+        """Serve these runs; at the end pages that are open get the last of them."""
+        if self._listening is None:
+            yield
+            return
+        report(f"live: http://{_HOST}:{self._listening.getsockname()[1]}/")
+        server = _start(self._listening, directories)
+        try:
+            yield
+        finally:
+            _end(server)
+
+
+def _listen(port: int) -> socket.socket:
+    if not 0 <= port <= _MOST:
+        raise BadInput(f"--live {port}: not a port; give one up to {_MOST}, or no number")
+    try:
+        return socket.create_server((_HOST, port))
+    except OSError as error:
+        raise BadInput(
+            f"--live {port}: cannot be used ({error.strerror}); name another port, or none"
+        ) from None
+
+
+def _start(listening: socket.socket, directories: Sequence[Path]) -> "subprocess.Popen[str]":
+    with listening:
+        server = subprocess.Popen(
+            [sys.executable, "-m", "cli.live_server", str(listening.fileno())],
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            pass_fds=(listening.fileno(),),
+            start_new_session=True,  # Ctrl-C is for the run, which then ends it
+        )
+    _tell(server, json.dumps([str(directory.resolve()) for directory in directories]))
+    return server
+
+
+def _tell(server: "subprocess.Popen[str]", line: str) -> None:
+    with contextlib.suppress(OSError):  # a live view that broke must not break the run
+        if server.stdin is not None:
+            server.stdin.write(f"{line}\n")
+            server.stdin.flush()
+
+
+def _end(server: "subprocess.Popen[str]") -> None:
+    _tell(server, "over")
+    try:
+        server.wait(_END_SECONDS)
+    except subprocess.TimeoutExpired:
+        server.kill()
+        server.wait()

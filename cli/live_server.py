@@ -1,0 +1,132 @@
+"""The live view's own process: the report page of runs that go on, on loopback only.
+
+Whoever starts it gives it a socket that listens already, and on its standard input the runs'
+directories as one line of JSON; a second line says that they are over. It ends with that input.
+"""
+
+import json
+import os
+import socket
+import sys
+import threading
+import time
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import parse_qsl, urlsplit
+
+from cli.live import LAST_LOOK
+from reports.live_records import LiveRuns
+from reports.report import json_text, report_html
+
+_NICE = 15  # behind everything that is measured
+_OPEN = 10.0  # seconds after its last question that a page counts as open
+_POLL = 0.05
+
+
+class LiveServer(ThreadingHTTPServer):
+    """Answers one question at a time: reading records twice at once would only take longer."""
+
+    daemon_threads = False
+
+    def __init__(self, listening: socket.socket, runs: LiveRuns) -> None:
+        super().__init__(listening.getsockname(), LiveHandler, bind_and_activate=False)
+        self.socket.close()
+        self.socket = listening
+        self.runs = runs
+        self.over = False
+        self.lock = threading.Lock()
+        self._asked: dict[str, float] = {}  # by page, when it last wanted to know
+
+    def asked_by(self, page: str) -> None:
+        self._asked[page] = time.monotonic()
+
+    def told(self, page: str) -> None:
+        """It knows that all is over, and asks no more."""
+        self._asked.pop(page, None)
+
+    def wait_for_last_looks(self) -> None:
+        """Until all pages that are open know, or for a while."""
+        deadline = time.monotonic() + LAST_LOOK
+        while time.monotonic() < deadline and self._looked_at():
+            time.sleep(_POLL)
+
+    def _looked_at(self) -> bool:
+        now = time.monotonic()
+        return any(now - asked < _OPEN for asked in list(self._asked.values()))
+
+
+class LiveHandler(BaseHTTPRequestHandler):
+    """`/` is the page; `/fresh?page=ID&seen=STAMP` what has come since, if anything."""
+
+    server: LiveServer
+    timeout = 10
+
+    def do_GET(self) -> None:
+        if not self._is_for_us():
+            self.send_error(HTTPStatus.MISDIRECTED_REQUEST, "This address is for this machine only")
+            return
+        address = urlsplit(self.path)
+        if address.path == "/":
+            self._answer("text/html", self._page())
+        elif address.path == "/fresh":
+            given = dict(parse_qsl(address.query))
+            self._answer_page(given.get("page", ""), given.get("seen", ""))
+        else:
+            self.send_error(HTTPStatus.NOT_FOUND)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Nobody reads it."""
+
+    def _is_for_us(self) -> bool:
+        """A page elsewhere whose name was made to lead here (DNS rebinding) has another host."""
+        port = self.server.server_address[1]
+        return self.headers.get("Host") in (f"127.0.0.1:{port}", f"localhost:{port}")
+
+    def _page(self) -> str:
+        server = self.server
+        with server.lock:
+            server.runs.refresh(at_once=server.over)
+            live = {"stamp": server.runs.stamp, "over": server.over}
+            return report_html({**server.runs.data, "live": live})
+
+    def _answer_page(self, page: str, seen: str) -> None:
+        server = self.server
+        server.asked_by(page)
+        with server.lock:
+            over = server.over
+            server.runs.refresh(at_once=over)
+            stamp = server.runs.stamp
+            data = None if seen == str(stamp) else server.runs.data
+            text = json_text({"stamp": stamp, "over": over, "data": data})
+        self._answer("application/json", text)
+        if over:
+            server.told(page)
+
+    def _answer(self, kind: str, text: str) -> None:
+        body = text.encode()
+        self.send_response(HTTPStatus.OK)
+        self.send_header("Content-Type", f"{kind}; charset=utf-8")
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Cache-Control", "no-store")
+        self.send_header("X-Content-Type-Options", "nosniff")
+        self.end_headers()
+        self.wfile.write(body)
+
+
+def main() -> None:
+    os.nice(_NICE)
+    directories = [Path(name) for name in json.loads(sys.stdin.readline() or "[]")]
+    listening = socket.socket(fileno=int(sys.argv[1]))
+    with LiveServer(listening, LiveRuns(directories)) as server:
+        answering = threading.Thread(target=server.serve_forever)
+        answering.start()
+        server.over = bool(sys.stdin.readline())
+        if server.over:
+            server.wait_for_last_looks()
+        server.shutdown()
+        answering.join()
+
+
+if __name__ == "__main__":
+    main()
