@@ -9,7 +9,7 @@ import signal
 import socket
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -262,6 +262,17 @@ class ShapedLink(Link):
         ):
             batch = requests.reshape(index, shape, self.burst_seconds)
             netlink.send(through, batch, f"change of {self.intf1}")
+        self.up, self.down = up, down
+
+    def change_part(self, up: Shape, down: Shape) -> Iterator[tuple[socket.socket, bytes]]:
+        """The requests for what differs from the present shapes, to be sent by the caller."""
+        ends = (
+            (self.host.netlink, self.host_index, up, self.up),
+            (self.bridge.netlink, self.port_index, down, self.down),
+        )
+        for through, index, shape, before in ends:
+            if shape != before:
+                yield through, requests.reshape(index, shape, self.burst_seconds, before)
         self.up, self.down = up, down
 
     def set_up(self, up: bool) -> None:

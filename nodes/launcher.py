@@ -110,7 +110,7 @@ class Launch:
         for node in self.plan.nodes:
             control = self._controls[node.name] = Control(self.network.host(node.name).control)
             self._selector.register(control, selectors.EVENT_READ, node.name)
-        if self.plan.timeline or self.plan.walk:
+        if self.plan.timeline or self.plan.walk or self.plan.traces:
             self.timeline = Timeline(self.plan, self.network.links, self)
 
     def say(self, node: str, word: str, **data: Any) -> None:

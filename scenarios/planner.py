@@ -7,7 +7,7 @@ from typing import Any
 
 from protocols import registry
 from protocols.costs import StepCosts
-from scenarios import loader, quantities, timeline, wiring
+from scenarios import loader, quantities, timeline, traffic, wiring
 from scenarios.cells import main_classes
 from scenarios.errors import BadInput
 from scenarios.plan import LinkSpec, NodeSpec, Plan, size_of
@@ -135,6 +135,8 @@ def plan(
         timeline=timeline.planned(scenario, links),
         walk=timeline.walk(scenario),
         update_bytes=size_of(update),
+        traces=wiring.traces(scenario),
+        traffic=traffic.planned(scenario, links),
     )
     needed = made.update_bytes + HEADER_BYTES
     if made.limits["message"] < needed:
