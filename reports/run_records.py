@@ -59,7 +59,7 @@ class RunRecords:
 
     @cached_property
     def probes(self) -> Probes:
-        return read_probes(self.directory / "probes.json")
+        return read_probes(self.directory / "probes.json") or []
 
     def text(self, name: str) -> str:
         """A file of the run; empty when there is none."""

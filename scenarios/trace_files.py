@@ -110,14 +110,8 @@ def _row(columns: tuple[str, ...], fields: list[str], place: str) -> Row:
         raise BadInput(f"{place}: has {len(fields)} fields; give {', '.join(columns)}")
     texts = dict(zip(columns, (field.strip() for field in fields), strict=False))
     given = {column: _value(column, text, place) for column, text in texts.items()}
-    both = given.get("rate")
-    return Row(
-        given["time"],
-        given.get("rate_up", both),
-        given.get("rate_down", both),
-        given.get("delay"),
-        given.get("loss"),
-    )
+    up, down = (given["rate" if "rate" in given else way] for way in ("rate_up", "rate_down"))
+    return Row(given["time"], up, down, given.get("delay"), given.get("loss"))
 
 
 def _value(column: str, text: str, place: str) -> Any:
