@@ -57,7 +57,7 @@ class Trace:
     def shortest_step(self) -> float:
         """Seconds."""
         ends = [*(row.at for row in self.rows), self.seconds]
-        return min(end - start for start, end in pairwise(ends))
+        return min(round(end - start, 9) for start, end in pairwise(ends))
 
     def moment(self, step: int, begun_at: int) -> float:
         """When the step-th row begins, counted from time zero, for a link that began with a row."""

@@ -75,18 +75,19 @@ class Records:
         self,
         round_number: int,
         counters: dict[str, LinkCounters],
-        background: Counter[tuple[str, str]],
+        background: Counter[tuple[str, str]] | None = None,
     ) -> None:
         """What every link carried since the last call; `background` by link and way."""
+        beside = background or Counter()
         rows = []
         for spec in self._plan.links:
             delta = counters[spec.name].since(self._before.get(spec.name, LinkCounters()))
             numbers = [getattr(delta, column) for column in _LINK_COLUMNS]
             for way in ("up", "down") if self._plan.traffic else ():
                 key = spec.name, way
-                numbers.append(background[key] - self._background_before[key])
+                numbers.append(beside[key] - self._background_before[key])
             rows.append((round_number, spec.name, spec.tier or "attachment", *numbers))
-        self._before, self._background_before = counters, background
+        self._before, self._background_before = counters, beside
         self._write_rows(rows)
 
     def _write_rows(self, rows: list[tuple[Any, ...]]) -> None:

@@ -27,14 +27,12 @@ class Bounds:
     delay_seconds: float
     delay_share: float
     overrun_share: float
-    late_seconds: float  # of a trace's changes, in the mean
+    late_mean: float  # seconds, of a trace's changes
 
 
 VERDICTS = {
-    "exact": Bounds(0.02, delay_seconds=1e-4, delay_share=0, overrun_share=1e-4, late_seconds=1e-3),
-    "good": Bounds(
-        0.05, delay_seconds=2e-3, delay_share=0.1, overrun_share=0.02, late_seconds=0.01
-    ),
+    "exact": Bounds(0.02, delay_seconds=1e-4, delay_share=0, overrun_share=1e-4, late_mean=1e-3),
+    "good": Bounds(0.05, delay_seconds=2e-3, delay_share=0.1, overrun_share=0.02, late_mean=0.01),
 }
 
 
@@ -104,7 +102,7 @@ def _fault(bounds: Bounds, probes: Probes, overrun_share: float) -> str:
 def _late(bounds: Bounds, traces: Sequence[dict[str, Any]]) -> str:
     for trace in traces:
         late = trace["late_seconds_mean"]
-        if late > bounds.late_seconds:
+        if late > bounds.late_mean:
             off = f"{1e3 * late:.1f} ms"
             return f"the changes of trace {trace['trace']} are {off} late: the host is too busy"
     return ""

@@ -83,7 +83,7 @@ def _from_rows(lines: Lines, name: str) -> Trace:
     if not rows:
         raise BadInput(f"{name}: has no rows; give lines like 0, 20mbit")
     last_step = rows[-1].at - rows[-2].at if len(rows) > 1 else 1.0
-    return _raised(Trace(rows[-1].at + last_step, tuple(rows)), name)
+    return _raised(Trace(round(rows[-1].at + last_step, 9), tuple(rows)), name)
 
 
 def _columns(lines: Lines, name: str) -> tuple[tuple[str, ...], Lines]:
