@@ -70,8 +70,9 @@ _TRACES: dict[str, tuple[Callable[[], Table], str, str]] = {
 Held: medians of 13 Mbit/s down and 6 Mbit/s up (Huang et al., A Close Examination of Performance
 and Power Characteristics of 4G LTE Networks, MobiSys 2012, abstract).
 Assumed: lognormal around them (sigma 0.8), correlated over some 5 s, the same fading up and down;
-outages of 1 to 4 s, drawn once a minute in the mean, of the kind that Winstein et al. recorded while driving
-(Stochastic Forecasts Achieve High Throughput and Low Delay over Cellular Networks, NSDI 2013).""",
+outages of 1 to 4 s, drawn once a minute in the mean, of the kind that Winstein et al. recorded
+while driving (Stochastic Forecasts Achieve High Throughput and Low Delay over Cellular Networks,
+NSDI 2013).""",
     ),
     "wifi-interference": (
         wifi_interference,
