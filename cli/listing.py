@@ -33,7 +33,7 @@ def profiles() -> int:
     for column in ("name", "down", "up", "delay", "jitter", "loss", "about"):
         links.add_column(column, no_wrap=column == "name")
     for name, link in known.links().items():
-        rate = link.get("rate", "-")
+        rate = link.get("rate", "trace" if "trace" in link else "-")
         down, up = link.get("rate_down", rate), link.get("rate_up", rate)
         links.add_row(name, down, up, *_texts(link, "delay", "jitter", "loss", "about"))
     devices = Table(title="Devices (devices.ROLE in a scenario)", title_justify="left")

@@ -9,7 +9,7 @@ import signal
 import socket
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +72,7 @@ class ForkedHost(NetlinkNode, Host):
 
     def startShell(self, mnopts: str | None = None) -> None:
         """Fork the host's process and take the netlink socket of its namespace."""
-        self._fork(syscalls.unshare_network)
+        self.pid, self.control = _fork(self.name, self.life, syscalls.unshare_network)
         _, descriptors, *_ = socket.recv_fds(self.control, 1, 1)
         if not descriptors:
             raise RuntimeError(f"{self.name}: its process ended before it had a network namespace")
@@ -86,18 +86,16 @@ class ForkedHost(NetlinkNode, Host):
 
     def restart(self) -> None:
         """A new process in the same namespace."""
-        namespace = syscalls.namespace_of(self.netlink.fileno())
-        self._fork(lambda: syscalls.enter_network(namespace), kept=(namespace,))
-        os.close(namespace)
-        for descriptor in socket.recv_fds(self.control, 1, 1)[1]:
-            os.close(descriptor)  # we have one of that namespace
+        self.pid, self.control = self.companion(self.name, self.life)
 
-    def _fork(self, find_network: Callable[[], None], kept: tuple[int, ...] = ()) -> None:
-        self.control, theirs = socket.socketpair()
-        self.pid = os.fork()
-        if self.pid == 0:
-            _live(self.name, theirs, self.life, find_network, kept)
-        theirs.close()
+    def companion(self, name: str, life: Life) -> tuple[int, socket.socket]:
+        """One more process in the same namespace, and the line to it."""
+        namespace = syscalls.namespace_of(self.netlink.fileno())
+        pid, line = _fork(name, life, lambda: syscalls.enter_network(namespace), (namespace,))
+        os.close(namespace)
+        for descriptor in socket.recv_fds(line, 1, 1)[1]:
+            os.close(descriptor)  # we have one of that namespace
+        return pid, line
 
     def config(self, **_parameters: Any) -> dict[str, Any]:
         """Addresses come with the links; nothing is left to configure."""
@@ -111,6 +109,18 @@ class ForkedHost(NetlinkNode, Host):
                 os.waitpid(self.pid, 0)
             except (ProcessLookupError, ChildProcessError):
                 pass
+
+
+def _fork(
+    name: str, life: Life, find_network: Callable[[], None], kept: tuple[int, ...] = ()
+) -> tuple[int, socket.socket]:
+    """A child that lives that life in the network it finds; its pid, and our end of its line."""
+    ours, theirs = socket.socketpair()
+    pid = os.fork()
+    if pid == 0:
+        _live(name, theirs, life, find_network, kept)
+    theirs.close()
+    return pid, ours
 
 
 def _live(
@@ -262,6 +272,17 @@ class ShapedLink(Link):
         ):
             batch = requests.reshape(index, shape, self.burst_seconds)
             netlink.send(through, batch, f"change of {self.intf1}")
+        self.up, self.down = up, down
+
+    def change_part(self, up: Shape, down: Shape) -> Iterator[tuple[socket.socket, bytes]]:
+        """The requests for what differs from the present shapes, to be sent by the caller."""
+        ends = (
+            (self.host.netlink, self.host_index, up, self.up),
+            (self.bridge.netlink, self.port_index, down, self.down),
+        )
+        for through, index, shape, before in ends:
+            if shape != before:
+                yield through, requests.reshape(index, shape, self.burst_seconds, before)
         self.up, self.down = up, down
 
     def set_up(self, up: bool) -> None:

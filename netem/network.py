@@ -77,12 +77,20 @@ class Network:
         return link
 
     def _introduce(self) -> None:
-        """Let each node know the server across its link, and the server it."""
+        """Let each node know the server across its link, the server it, and flows their ends."""
+        known: set[frozenset[str]] = set()
         for spec in self.plan.links:
             server = self.plan.server_across(spec)
             if server is not None:
                 attachment = self.links[f"{server.name}-{spec.switch}"]
                 self.links[spec.name].introduce(attachment)
+                known.add(frozenset((spec.name, f"{server.name}-{spec.switch}")))
+        for flow in self.plan.traffic:
+            pair = frozenset(f"{flow[end]}-{flow['switch']}" for end in ("from", "to"))
+            if pair not in known:
+                one, other = sorted(pair)
+                self.links[one].introduce(self.links[other])
+                known.add(pair)
 
 
 def _make_room_for_descriptors(hosts: int) -> None:

@@ -126,9 +126,15 @@ def shape(index: int, wanted: Shape, burst_seconds: float) -> bytes:
     return b"".join(_readdressed(_discipline(part, _CREATE | _EXCLUSIVE), index) for part in parts)
 
 
-def reshape(index: int, wanted: Shape, burst_seconds: float) -> bytes:
-    """Change a shaped interface in place, its packets staying queued."""
+def reshape(index: int, wanted: Shape, burst_seconds: float, before: Shape | None = None) -> bytes:
+    """Change a shaped interface in place, its packets staying queued.
+
+    Only what is not as it was `before`, when that is given.
+    """
     parts = shaping.disciplines(wanted, burst_seconds)
+    if before is not None:
+        had = shaping.disciplines(before, burst_seconds)
+        parts = tuple(part for part in parts if part not in had)
     changed = [_complete(part) for part in parts if part.is_class or part.kind != "htb"]
     return b"".join(_readdressed(_discipline(part, 0), index) for part in changed)
 

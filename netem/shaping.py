@@ -15,6 +15,7 @@ from scenarios.plan import Shape
 
 FRAME_BYTES = 1514  # a full Ethernet frame as the queues see it
 DEEP = 100_000  # packets; the queue of a link without a rate never fills
+IN_ORDER = 4_000_000_000  # bytes per second: a netem with a rate keeps packets in order
 ROOT = 0xFFFFFFFF
 _HTB, _CLASS, LEAF = 0x10000, 0x10010, 0x100000
 
@@ -32,7 +33,7 @@ class Discipline:
 
 def needs_netem(shape: Shape) -> bool:
     """Whether this shape asks for what only netem can do."""
-    return bool(shape.delay or shape.jitter or shape.loss)
+    return bool(shape.delay or shape.jitter or shape.loss or shape.varies)
 
 
 @cache
@@ -66,7 +67,15 @@ def _netem(shape: Shape) -> dict[str, Any]:
     }
     if shape.rate is None:
         return options | {"limit": DEEP}
-    in_flight = math.ceil(shape.rate * (shape.delay + shape.jitter) / (8 * FRAME_BYTES))
+    if shape.varies:
+        # With the link's own rate here, what is queued would leave at the rate it came at. The
+        # queue holds what is in flight, so that only the rate is changed where only it changes.
+        return options | {"limit": shape.queue, "rate": IN_ORDER}
     if shape.jitter:
         options["rate"] = round(shape.rate / 8)  # keeps packets in order, as a real link does
-    return options | {"limit": shape.queue + in_flight}
+    return options | {"limit": shape.queue + in_flight(shape.rate, shape.delay + shape.jitter)}
+
+
+def in_flight(rate: float, delay: float) -> int:
+    """Full frames on the way at that rate."""
+    return math.ceil(rate * delay / (8 * FRAME_BYTES))

@@ -12,8 +12,9 @@ import socket
 import sys
 import time
 import traceback
+from collections import Counter
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 # Imported before the hosts are forked, so that every node has them without reading a file.
 import msgpack  # noqa: F401
@@ -31,6 +32,9 @@ from nodes.timeline import Timeline
 from nodes.warming import warm_up
 from protocols import registry
 from scenarios.plan import Plan
+
+if TYPE_CHECKING:
+    from netem.background import Background
 
 _START_ORDER = ("cloud", "edge", "client")
 _SERVERS = ("cloud", "edge")
@@ -66,6 +70,7 @@ class Launch:
         self.plan, self.run_dir, self.spool, self.records = plan, run_dir, spool, records
         self.network: Any = None
         self.timeline: Timeline | None = None
+        self.background: Background | None = None
         self._selector = selectors.DefaultSelector()
         self._controls: dict[str, Control] = {}
         self._waiting: dict[str, set[str]] = {word: set() for word in ("bound", "ready", "done")}
@@ -90,17 +95,24 @@ class Launch:
         self._start_nodes()
         self._wait_for_workers()
         self.records.status(phase="training", seconds=time.monotonic() - probed)
-        self.records.links(0, self.network.counters())
+        self._count(0)
         for name in self.plan.tops:
             self._controls[name].say("go")
         self._follow("done", {node.name for node in self.plan.nodes}, deadline=None)
 
     def end(self) -> None:
         """Take the network down, if it ever was up."""
+        if self.timeline or self.background:
+            traces = self.timeline.varying.report() if self.timeline else []
+            flows = self.background.report() if self.background else []
+            self.records.varying(traces=traces, traffic=flows)
+        if self.background is not None:
+            self.background.stop()
         if self.network is not None:
             self.network.stop()
 
     def _build(self) -> None:
+        from netem.background import Background
         from netem.network import Network
 
         warm_up()
@@ -110,8 +122,15 @@ class Launch:
         for node in self.plan.nodes:
             control = self._controls[node.name] = Control(self.network.host(node.name).control)
             self._selector.register(control, selectors.EVENT_READ, node.name)
-        if self.plan.timeline or self.plan.walk:
+        if self.plan.timeline or self.plan.walk or self.plan.traces:
             self.timeline = Timeline(self.plan, self.network.links, self)
+        if self.plan.traffic:
+            self.background = Background(self.plan, self.network)
+
+    def _count(self, round: int) -> None:
+        """What the links have carried by now, and how much of it beside the training."""
+        background = self.background.carried() if self.background else Counter()
+        self.records.links(round, self.network.counters(), background)
 
     def say(self, node: str, word: str, **data: Any) -> None:
         """To a node that may have ended meanwhile."""
@@ -262,13 +281,15 @@ class Launch:
             self.records.start_at(end)
             if self.timeline:
                 self.timeline.begin(end)
+            if self.background:
+                self.background.begin(end)
         if len(ends) < len(self.plan.tops):
             return
         last, who = max((end, name) for name, end in ends.items())
         if round > 0:
             times = {"start": self._round_start, "end": last}
             self.records.events([{"node": who, "phase": "round", "round": round, **times}])
-            self.records.links(round, self.network.counters())
+            self._count(round)
             self._round_start = last
         self._round = round + 1
         self.records.status(phase="round", round=round, elapsed=self.records.elapsed(last))

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from netem.counters import LinkCounters
 from scenarios.plan import Plan
 
 _LINK_COLUMNS = ("bytes_up", "bytes_down", "packets_up", "packets_down", "drops_up", "drops_down")
+_BACKGROUND_COLUMNS = ("background_up", "background_down")  # of the bytes, where there is any
 
 
 def _append(path: Path, text: str) -> None:
@@ -28,7 +30,9 @@ class Records:
         self._zero: float | None = None
         self._early: list[dict[str, Any]] = []
         self._before: dict[str, LinkCounters] = {}
-        self._write_rows([("round", "link", "tier", *_LINK_COLUMNS)])
+        self._background_before: Counter[tuple[str, str]] = Counter()
+        more = _BACKGROUND_COLUMNS if plan.traffic else ()
+        self._write_rows([("round", "link", "tier", *_LINK_COLUMNS, *more)])
 
     def status(self, **fields: Any) -> None:
         """Tell the runner outside how far things are."""
@@ -63,14 +67,27 @@ class Records:
             event["start"], event["end"] = round(event["start"], 9), round(event["end"], 9)
         _append(self._events, "".join(json.dumps(event) + "\n" for event in events))
 
-    def links(self, round_number: int, counters: dict[str, LinkCounters]) -> None:
-        """What every link carried since the last call."""
+    def varying(self, **found: Any) -> None:
+        """What the traces and the traffic beside the training came to."""
+        (self._events.parent / "varying.json").write_text(json.dumps(found, indent=1))
+
+    def links(
+        self,
+        round_number: int,
+        counters: dict[str, LinkCounters],
+        background: Counter[tuple[str, str]] | None = None,
+    ) -> None:
+        """What every link carried since the last call; `background` by link and way."""
+        beside = background or Counter()
         rows = []
         for spec in self._plan.links:
             delta = counters[spec.name].since(self._before.get(spec.name, LinkCounters()))
             numbers = [getattr(delta, column) for column in _LINK_COLUMNS]
+            for way in ("up", "down") if self._plan.traffic else ():
+                key = spec.name, way
+                numbers.append(beside[key] - self._background_before[key])
             rows.append((round_number, spec.name, spec.tier or "attachment", *numbers))
-        self._before = counters
+        self._before, self._background_before = counters, beside
         self._write_rows(rows)
 
     def _write_rows(self, rows: list[tuple[Any, ...]]) -> None:

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from netem import mobility
 from netem.mobility import Change, Leg
 from netem.radio import Radio
+from nodes.varying import Varying
 from scenarios.plan import Plan, Shape
 
 _LONGEST_WAIT = 3600.0  # seconds: what the kernel's timers hold has an end
@@ -74,6 +75,8 @@ class Timeline:
             self._at(event["at"], partial(self._happen, **event))
         self._walk = self._walking()
         self._walk_on()
+        self.varying = Varying(plan, links)
+        self._vary_on()
 
     def begin(self, zero: float) -> None:
         """Time zero, on the clock that the processes read."""
@@ -120,6 +123,7 @@ class Timeline:
 
     def _link_changes(self, at: float, links: list[str], profile: Any, **shapes: Any) -> None:
         up, down = (Shape(**shapes[way]) for way in ("up", "down"))
+        self.varying.leave(links)
         for name in links:
             self._links[name].change(up, down)
         self._stage.record(links[0], "link", at, self._now(), profile=profile, links=links)
@@ -228,6 +232,15 @@ class Timeline:
         for client, cells in self._hears.items():
             if server in cells:
                 self._tell(client)
+
+    def _vary_on(self) -> None:
+        """Have the next rows of traces take effect when they are due."""
+        if self.varying.due is not None:
+            self._at(self.varying.due, self._vary)
+
+    def _vary(self) -> None:
+        self.varying.advance(self._now())
+        self._vary_on()
 
     def _walking(self) -> Iterator[Leg | Change]:
         walk, cells = self._plan.walk, self._plan.cells

@@ -203,6 +203,7 @@ def _carried(path: Path) -> dict[int, int]:
             for row in csv.DictReader(file):
                 try:
                     carried = int(row["bytes_up"]) + int(row["bytes_down"])
+                    carried -= sum(int(row.get(f"background_{way}") or 0) for way in ("up", "down"))
                     by_round[int(row["round"])] += carried if row["tier"] != ATTACHMENT else 0
                 except (KeyError, TypeError, ValueError):
                     raise _Unreadable("links.csv is not what a run writes") from None

@@ -3,12 +3,15 @@
 `exact`: every link within 2 % of its rate and 0.1 ms of its round trip, no computing overrun
 (0.01 % is what the clock's own grain can make).
 `good`: within 5 % and 2 ms (or 10 % of the round trip), overruns at most 2 % of computing.
+A link with a trace is measured at the trace's first values; the changes of a trace may be late by
+1 ms in the mean for `exact`, and by 10 ms for `good`.
 `distorted`: anything else, explained in a sentence.
 A link with jitter is allowed its jitter; one with jitter or loss is not judged by its rate, because
 what TCP reaches over it is what the run is there to find out.
 """
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,24 +27,35 @@ class Bounds:
     delay_seconds: float
     delay_share: float
     overrun_share: float
+    late_mean: float  # seconds, of a trace's changes
 
 
 VERDICTS = {
-    "exact": Bounds(rate=0.02, delay_seconds=1e-4, delay_share=0.0, overrun_share=1e-4),
-    "good": Bounds(rate=0.05, delay_seconds=2e-3, delay_share=0.1, overrun_share=0.02),
+    "exact": Bounds(0.02, delay_seconds=1e-4, delay_share=0, overrun_share=1e-4, late_mean=1e-3),
+    "good": Bounds(0.05, delay_seconds=2e-3, delay_share=0.1, overrun_share=0.02, late_mean=0.01),
 }
 
 
 def read_probes(path: Path) -> Probes | None:
     """The probes of a run; None when it did not come that far."""
+    probes: Probes | None = read_json(path)
+    return probes
+
+
+def read_json(path: Path) -> Any:
+    """What a run left there; None when it did not come that far."""
     try:
-        probes: Probes = json.loads(path.read_text())
-        return probes
+        return json.loads(path.read_text())
     except (FileNotFoundError, json.JSONDecodeError):
         return None
 
 
-def judge(probes: Probes | None, overrun_share: float | None, drops: int | None) -> dict[str, Any]:
+def judge(
+    probes: Probes | None,
+    overrun_share: float | None,
+    drops: int | None,
+    traces: Sequence[dict[str, Any]] = (),
+) -> dict[str, Any]:
     """The verdict, the figures that decided it, and a sentence when time was distorted.
 
     A run that used no link has none measured and is judged by its computing.
@@ -49,7 +63,8 @@ def judge(probes: Probes | None, overrun_share: float | None, drops: int | None)
     if probes is None or (not probes and overrun_share is None):
         return {}
     faults = {
-        name: _fault(bounds, probes, overrun_share or 0.0) for name, bounds in VERDICTS.items()
+        name: _fault(bounds, probes, overrun_share or 0.0) or _late(bounds, traces)
+        for name, bounds in VERDICTS.items()
     }
     verdict = next((name for name, fault in faults.items() if not fault), "distorted")
     found: dict[str, Any] = {
@@ -81,6 +96,15 @@ def _fault(bounds: Bounds, probes: Probes, overrun_share: float) -> str:
             f"{overrun_share:.0%} of the computing time is overrun: this host is slower than the "
             "devices it stands for; use --clock virtual, or slower devices"
         )
+    return ""
+
+
+def _late(bounds: Bounds, traces: Sequence[dict[str, Any]]) -> str:
+    for trace in traces:
+        late = trace["late_seconds_mean"]
+        if late > bounds.late_mean:
+            off = f"{1e3 * late:.1f} ms"
+            return f"the changes of trace {trace['trace']} are {off} late: the host is too busy"
     return ""
 
 

@@ -11,7 +11,7 @@ from reports.data_figure import draw_data, read_holdings
 from reports.decisions import Decisions, decisions, draw_decisions
 from reports.dissimilarity import report_dissimilarity
 from reports.events import Event, read_events, write_events
-from reports.fidelity import read_probes
+from reports.fidelity import read_json, read_probes
 from reports.figure import draw_accuracy
 from reports.handovers import Handover, handovers, happened, write_handovers
 from reports.local_training import local_training
@@ -49,8 +49,9 @@ def finish(run_dir: Path, facts: RunFacts) -> Summary:
     timeline = happened(events, moves) if timed else None
     training = local_training(events, plan) if plan else None
     held_up = bottleneck(events, plan)
+    varying = read_json(run_dir / "varying.json")
     summary = summarise(
-        facts, rows, events, traffic, probes, model, cells, timeline, training, held_up
+        facts, rows, events, traffic, probes, model, cells, timeline, training, held_up, varying
     )
     summary.write(run_dir / "summary.json")
     links = words.links(plan) if plan else ""

@@ -7,6 +7,7 @@ from typing import Any
 
 from reports.run_records import RunRecords
 from reports.traffic import ATTACHMENT
+from reports.used_links import averaged
 from scenarios.plan import LinkSpec, Plan, Shape
 
 _COUNTED = ("bytes_up", "bytes_down", "drops_up", "drops_down")
@@ -22,7 +23,8 @@ def network(records: RunRecords, plan: Plan, places: dict[str, int]) -> dict[str
         at_home = server is not None and server.name in dict(plan.node(link.host).servers)
         if link.tier and (at_home or server is None or any(counts)):
             across = places[server.name] if server else places.get(_parent(plan, link), -1)
-            links.append([link.name, places[link.host], across, *_described(link), *counts])
+            described = _described(plan, link, records.elapsed)
+            links.append([link.name, places[link.host], across, *described, *counts])
     return {
         "topology": plan.topology,
         "nodes": [
@@ -59,8 +61,11 @@ def link_totals(path: Path) -> dict[str, list[int]]:
     return totals
 
 
-def _described(link: LinkSpec) -> list[Any]:
-    return [link.tier, link.profile, _shape(link.up), _shape(link.down)]
+def _described(plan: Plan, link: LinkSpec, elapsed: float) -> list[Any]:
+    """Of a link with a trace the mean rates over the run."""
+    up, down = averaged(plan, link, 0.0, elapsed) if link.up and link.down else (link.up, link.down)
+    name = link.profile or (Path(link.trace).stem if link.trace else None)
+    return [link.tier, name, _shape(up), _shape(down)]
 
 
 def _shape(shape: Shape | None) -> list[Any] | None:

@@ -87,7 +87,7 @@ class Replay:
         if event.phase not in WAYS:
             return event.seconds / change.faster(event.phase)
         link = self._links.of(event)
-        shapes = self._links.shapes(link, event.start) if link else None
+        shapes = self._links.shapes(link, event.start, event.end) if link else None
         if shapes is None:
             return event.seconds
         up, down = shapes

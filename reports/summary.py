@@ -84,6 +84,8 @@ class Summary:
     engine: str
     failure: str | None
     happened: Happened | None = None  # of a run with a timeline: its keys stand beside these
+    background_bytes: int = 0  # beside the training, and not in bytes_on_wire
+    varying: dict[str, Any] = dataclasses.field(default_factory=dict)  # traces and traffic
 
     def fields(self) -> dict[str, Any]:
         """As they stand in the file."""
@@ -106,6 +108,7 @@ def summarise(
     happened: Happened | None = None,
     training: Mapping[str, float] | None = None,
     bottleneck: dict[str, Any] | None = None,
+    varying: dict[str, Any] | None = None,
 ) -> Summary:
     """Put together what was read back; `training` is from reports.local_training."""
     by_device = dict(training or {})
@@ -145,7 +148,7 @@ def summarise(
         local_training_seconds=by_device.pop(ALL, None),
         local_training_seconds_by_device=by_device,
         lost=sorted(facts.lost),
-        fidelity=judge(probes, late.share, drops),
+        fidelity=judge(probes, late.share, drops, (varying or {}).get("traces", ())),
         final_model=final_model,
         host_seconds=facts.host_seconds,
         host_startup_seconds=facts.host_startup_seconds,
@@ -155,6 +158,8 @@ def summarise(
         failure=facts.failure,
         bottleneck=bottleneck or {},
         happened=happened,
+        background_bytes=traffic.background.total(),
+        varying=varying or {},
     )
 
 

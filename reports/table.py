@@ -76,6 +76,8 @@ def _wire(summary: Summary) -> str:
     words = size(summary.bytes_on_wire)
     if summary.wire_overhead is not None:
         words += f", {percent(summary.wire_overhead)} more than the models"
+    if summary.background_bytes:
+        words += f"; beside them {size(summary.background_bytes)} of background traffic"
     return f"{words}; {summary.drops} packets dropped"
 
 

@@ -16,11 +16,12 @@ _CARRIES = {"upload": "up", "download": "down", "supply": "down"}
 
 @dataclass
 class Traffic:
-    """Totals of all finished rounds; bytes by (tier, direction)."""
+    """Totals of all finished rounds; bytes by (tier, direction); `wire` is without `background`."""
 
     last_round: int = 0
     wire: Counter[tuple[str, str]] = field(default_factory=Counter)
     payload: Counter[tuple[str, str]] = field(default_factory=Counter)
+    background: Counter[tuple[str, str]] = field(default_factory=Counter)
     drops: int = 0
 
     @property
@@ -57,6 +58,7 @@ def _count_wire(traffic: Traffic, path: Path) -> None:
             try:
                 number = int(row["round"])
                 carried = {way: int(row[f"bytes_{way}"]) for way in ("up", "down")}
+                beside = {way: int(row.get(f"background_{way}") or 0) for way in carried}
                 drops = int(row["drops_up"]) + int(row["drops_down"])
             except (KeyError, TypeError, ValueError):
                 continue  # torn when the run was cut short
@@ -65,7 +67,8 @@ def _count_wire(traffic: Traffic, path: Path) -> None:
             traffic.last_round = max(traffic.last_round, number)
             traffic.drops += drops
             for way, count in carried.items():
-                traffic.wire[row["tier"], way] += count
+                traffic.wire[row["tier"], way] += count - beside[way]
+                traffic.background[row["tier"], way] += beside[way]
 
 
 def _excess(whole: int, part: int) -> float | None:

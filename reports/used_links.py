@@ -2,6 +2,7 @@
 
 from bisect import bisect_right
 from collections import defaultdict
+from dataclasses import replace
 
 from reports.events import Event
 from scenarios.plan import LinkSpec, Plan, Shape
@@ -40,13 +41,18 @@ class UsedLinks:
         """The link of a transfer; None for anything else, or when the plan does not know it."""
         return self.link(event.node, event.peer) if event.phase in WAYS else None
 
-    def shapes(self, link: LinkSpec, moment: float) -> _Shapes | None:
-        """Up and down as the timeline had left them by then; None where nothing is shaped."""
+    def shapes(self, link: LinkSpec, moment: float, end: float) -> _Shapes | None:
+        """Up and down as the timeline had left them by then; None where nothing is shaped.
+
+        Of a trace the mean rates until `end`, and the delay of its first row.
+        """
         changes = self._changes.get(link.name, [])
         place = bisect_right(changes, moment, key=lambda change: change[0])
         if place:
             return changes[place - 1][1]
-        return (link.up, link.down) if link.up and link.down else None
+        if link.up is None or link.down is None:
+            return None
+        return averaged(self._plan, link, moment, end)
 
     def _find(self, node: str, peer: str | None) -> LinkSpec | None:
         own = self._of_host.get(node, [])
@@ -58,3 +64,13 @@ class UsedLinks:
     def _reaches(self, link: LinkSpec, peer: str) -> bool:
         server = self._plan.server_across(link)
         return server is not None and server.name == peer
+
+
+def averaged(plan: Plan, link: LinkSpec, start: float, end: float) -> _Shapes:
+    """Up and down of a shaped link, with the mean rates of its trace between two moments."""
+    assert link.up is not None and link.down is not None
+    trace = plan.trace(link)
+    if trace is None:
+        return link.up, link.down
+    up, down = trace.mean_rates(start, end, link.trace_row)
+    return replace(link.up, rate=up), replace(link.down, rate=down)

@@ -21,7 +21,7 @@ class WhatIf:
     words: str
     elapsed_seconds: float
     saving: float
-    rough: bool = False  # on links with jitter or loss TCP itself is not that regular
+    rough: bool = False  # with jitter, loss, traces or other traffic TCP is not that regular
 
     def row(self) -> dict[str, Any]:
         factors = vars(self.change).items()
@@ -38,11 +38,12 @@ class WhatIf:
 def what_ifs(attributed: Attribution, replay: Replay, plan: Plan) -> Iterator[WhatIf]:
     """Twice the rate, half the delay, devices twice as fast, wherever much time is."""
     was = replay.elapsed(Change(""))
+    beside = {f"{flow[end]}-{flow['switch']}" for flow in plan.traffic for end in ("from", "to")}
     erratic = {
         link.tier
         for link in plan.links
         for way in (link.up, link.down)
-        if way and (way.jitter or way.loss)
+        if way and (way.jitter or way.loss or way.varies or link.name in beside)
     }
     for change, words in _changes(attributed, plan):
         elapsed = replay.elapsed(change)
@@ -73,7 +74,7 @@ def _link_changes(tier: str, ways: set[str], plan: Plan) -> Iterator[tuple[Chang
         yield Change(tier, rate_up=2.0, rate_down=2.0), f"at {words} both ways"
     delays = {shape.delay for shape in up | down}
     if max(delays, default=0.0) > 0:
-        one = len(delays) == 1
+        one = len(delays) == 1 and not any(shape.varies for shape in up | down)
         half = f"{500 * delays.pop():g} ms of delay each way" if one else "half the delay"
         yield Change(tier, delay=0.5), f"with {half}"
 
@@ -83,4 +84,5 @@ def _twice(shapes: set[Shape]) -> str:
     rates = {shape.rate for shape in shapes}
     if None in rates or not rates:
         return ""
-    return rate(2 * (rates.pop() or 0.0)) if len(rates) == 1 else "twice the rate"
+    one = len(rates) == 1 and not any(shape.varies for shape in shapes)
+    return rate(2 * (rates.pop() or 0.0)) if one else "twice the rate"

@@ -1,5 +1,7 @@
 """Numbers as people say them."""
 
+from pathlib import Path
+
 from scenarios.plan import LinkSpec, Plan
 
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
@@ -52,6 +54,8 @@ def _link(link: LinkSpec) -> str:
         rates = _both_ways(rate(link.up.rate), rate(link.down.rate))
         delays = _both_ways(f"{1000 * link.up.delay:g} ms", f"{1000 * link.down.delay:g} ms")
         numbers = f"{rates}, {delays}"
+    if link.trace is not None:
+        numbers = f"trace {Path(link.trace).stem}"
     # A profile can be changed in part: its name alone would not say what the link was.
     return f"{link.profile} ({numbers})" if link.profile else numbers
 

@@ -1,11 +1,11 @@
-"""What may happen during a run: the events of [[timeline]], and how clients move."""
+"""What may happen during a run: [[timeline]] and [[traffic]], and how clients move."""
 
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
 from scenarios import quantities
-from scenarios.sections import Count, Link, Section, Tier, Time
+from scenarios.sections import Bound, Count, Link, Rate, Section, Tier, Time
 
 Metres = Annotated[float, Field(ge=1, le=1e6)]
 
@@ -57,6 +57,8 @@ class LinkChange(Link):
             raise ValueError('give either link (like "client1-cell1") or tier')
         if not self.model_fields_set & Link.model_fields.keys():
             raise ValueError("nothing is said about the link; give a profile, or rate and delay")
+        if self.trace is not None:
+            raise ValueError("a trace cannot begin during a run; name it under [links]")
         return self
 
 
@@ -92,6 +94,32 @@ class Restart(Section):
     event: Literal["restart"]
     at: Time
     node: str
+
+
+class Traffic(Section):
+    """Packets beside the training, from one host to another on the same switch."""
+
+    sender: str = Field(alias="from")
+    to: str
+    kind: Literal["constant", "on-off"] = "constant"
+    rate: Rate  # of an on-off flow: while it is on
+    on: Bound | None = None  # means of the Pareto distributed times
+    off: Bound | None = None
+    start: Time = "0s"
+    until: Time | None = None
+
+    @model_validator(mode="after")
+    def _has_its_times(self) -> "Traffic":
+        has = (self.on is not None, self.off is not None)
+        if self.kind == "on-off" and has != (True, True):
+            raise ValueError("an on-off flow needs the means of its on and off times; give both")
+        if self.kind == "constant" and any(has):
+            raise ValueError('a constant flow is never off; take on and off out, or kind "on-off"')
+        if self.until is not None and (
+            quantities.seconds(self.until) <= quantities.seconds(self.start)
+        ):
+            raise ValueError(f'until "{self.until}" is not after its start; give a later time')
+        return self
 
 
 Event = Annotated[Handover | LinkChange | Outage | Crash | Restart, Field(discriminator="event")]

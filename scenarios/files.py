@@ -9,6 +9,7 @@ from typing import Any
 
 from scenarios.errors import BadInput
 from scenarios.suggest import did_you_mean
+from scenarios.trace_files import beside
 
 LIBRARY = Path(__file__).parent / "library"
 _DEEPEST = 8  # files that extend one another
@@ -64,7 +65,7 @@ def find(name_or_file: str) -> Path:
 def read(path: Path, depth: int = 0) -> dict[str, Any]:
     """The file's tree on top of the one it extends."""
     try:
-        tree = tomllib.loads(path.read_text(encoding="utf-8"))
+        tree = beside(tomllib.loads(path.read_text(encoding="utf-8")), path.parent)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise BadInput(f"{path}: not valid TOML ({error}); correct that line") from None
     except OSError as error:

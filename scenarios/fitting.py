@@ -4,7 +4,7 @@ from typing import Any
 
 from netem import mobility
 from protocols import registry
-from scenarios import timeline, wiring
+from scenarios import timeline, trace_files, traffic, wiring
 from scenarios.errors import BadInput
 from scenarios.events import Handover
 from scenarios.schema import Scenario
@@ -47,6 +47,11 @@ def check_fit(scenario: Scenario, settings: Any) -> None:
         )
     _check_server_data(scenario)
     _check_mobility(scenario)
+    for tier, link in scenario.links.items():
+        if link.trace is not None:
+            trace_files.load(link.trace, f"links.{tier}.trace")
+            wiring.shapes(link)
+    traffic.check(scenario)
     timeline.check(scenario)
     _check_interfaces(scenario)
 

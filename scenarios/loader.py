@@ -64,7 +64,7 @@ def check(tree: dict[str, Any]) -> Scenario:
 
 def dump(scenario: Scenario) -> str:
     """The resolved scenario as TOML, complete: it can be run again as it is."""
-    return tomli_w.dumps(scenario.model_dump(exclude_none=True))
+    return tomli_w.dumps(scenario.model_dump(exclude_none=True, by_alias=True))
 
 
 def protocol_settings(scenario: Scenario) -> Any:
@@ -205,7 +205,7 @@ def _known_keys(path: list[str], model: type[BaseModel]) -> list[str]:
     for name in path:
         if name in model.model_fields:
             model = next(_models(model.model_fields[name].annotation), model)
-    return list(model.model_fields)
+    return [field.alias or name for name, field in model.model_fields.items()]
 
 
 def _models(annotation: Any) -> Iterator[type[BaseModel]]:

@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from netem.traces import Trace
+
 
 def size_of(tensors: Mapping[str, tuple[str, tuple[int, ...]]]) -> int:
     """Bytes of tensors with these types and shapes."""
@@ -29,6 +31,7 @@ class Shape:
     jitter: float
     loss: float
     queue: int
+    varies: bool = False  # with a trace: packets keep their order all the same
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,8 @@ class LinkSpec:
     profile: str | None
     up: Shape | None
     down: Shape | None
+    trace: str | None = None  # one of the plan's; up and down are as before time zero then
+    trace_row: int = 0  # where in the trace it is at time zero
 
     @property
     def name(self) -> str:
@@ -106,6 +111,8 @@ class Plan:
     walk: dict[str, Any] | None = None  # how the clients move, when they do; see netem.mobility
     update_bytes: int = 0  # what a client sends in a round: the model, or more
     supply_bytes: int = 0  # what every client is sent once: samples that the server shares
+    traces: dict[str, dict[str, Any]] = field(default_factory=dict)  # by name: seconds, rows
+    traffic: tuple[dict[str, Any], ...] = ()  # beside the training; see netem.background
 
     @cached_property
     def _by_name(self) -> dict[str, NodeSpec]:
@@ -140,6 +147,14 @@ class Plan:
         """The model's size as it travels, without header."""
         return size_of(self.tensors)
 
+    def trace(self, link: LinkSpec) -> Trace | None:
+        """What that link follows, if anything."""
+        return self._traces[link.trace] if link.trace is not None else None
+
+    @cached_property
+    def _traces(self) -> dict[str, Trace]:
+        return {name: Trace.of(**found) for name, found in self.traces.items()}
+
     def to_json(self) -> str:
         return json.dumps(dataclasses.asdict(self), indent=1)
 
@@ -167,5 +182,6 @@ class Plan:
         tree["tensors"] = {
             name: (dtype, tuple(shape)) for name, (dtype, shape) in tree["tensors"].items()
         }
-        tree["timeline"] = tuple(tree.get("timeline", ()))
+        for key in ("timeline", "traffic"):
+            tree[key] = tuple(tree.get(key, ()))
         return cls(**tree)

@@ -7,7 +7,7 @@ from typing import Any
 
 from protocols import registry
 from protocols.costs import StepCosts
-from scenarios import loader, quantities, timeline, wiring
+from scenarios import loader, quantities, timeline, traffic, wiring
 from scenarios.cells import main_classes
 from scenarios.errors import BadInput
 from scenarios.plan import LinkSpec, NodeSpec, Plan, size_of
@@ -137,6 +137,8 @@ def plan(
         walk=timeline.walk(scenario),
         update_bytes=size_of(update),
         supply_bytes=server_bytes if registry.sends_server_data(scenario.protocol.name) else 0,
+        traces=wiring.traces(scenario),
+        traffic=traffic.planned(scenario, links),
     )
     for what, size in (("the model needs", made.update_bytes), ("D_0 needs", made.supply_bytes)):
         needed = size + HEADER_BYTES

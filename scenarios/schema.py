@@ -7,7 +7,7 @@ from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
 from scenarios import quantities
 from scenarios.cells import homes
-from scenarios.events import Event, Mobility
+from scenarios.events import Event, Mobility, Traffic
 from scenarios.sections import Bound, Count, Link, Section, Size, Tier, Time
 from scenarios.server_data import ServerData
 
@@ -231,6 +231,7 @@ class Scenario(Section):
     devices: dict[Role, Device]
     timeline: list[Event] = Field(default_factory=list)
     mobility: Mobility | None = None
+    traffic: list[Traffic] = Field(default_factory=list)
     server_data: ServerData | None = None
     limits: Limits = Limits()
     compute: Compute = Compute()

@@ -73,6 +73,8 @@ class Link(Section):
     jitter: Delay = "0ms"
     loss: Share = 0.0
     queue: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
+    trace: str | None = None  # a name or a file: rates (delays, losses) that go on with time
+    trace_offset: Literal["none", "random"] = "none"  # random: every link starts elsewhere in it
 
     @model_validator(mode="after")
     def _rates_agree(self) -> "Link":
@@ -82,4 +84,8 @@ class Link(Section):
             raise ValueError("rate_up and rate_down belong together (or give rate)")
         if quantities.seconds(self.jitter) > quantities.seconds(self.delay):
             raise ValueError("jitter must not exceed delay")
+        if self.trace is not None and (self.rate or self.rate_up):
+            raise ValueError("a trace has the rates; take out either trace or rate")
+        if self.trace is None and self.trace_offset != "none":
+            raise ValueError("trace_offset is of a trace, and there is none; take it out")
         return self

@@ -1,13 +1,16 @@
 """Which links a scenario has: its topology as Mininet builds it, and every link's shape."""
 
 import math
+import random
 from collections.abc import Sequence
 from typing import Any
 
 from netem import topologies
-from netem.shaping import DEEP, FRAME_BYTES
+from netem.shaping import DEEP, FRAME_BYTES, in_flight
+from netem.traces import Trace
 from protocols import registry
-from scenarios import quantities
+from scenarios import quantities, trace_files
+from scenarios.errors import BadInput
 from scenarios.events import Handover
 from scenarios.plan import LinkSpec, Shape
 from scenarios.schema import Scenario
@@ -18,6 +21,8 @@ SHORTEST_QUEUE = 64  # packets: below that slow start overflows even the shortes
 
 def shapes(link: Link) -> tuple[Shape, Shape]:
     """A link's two directions in numbers: up (towards the upper tier) and down."""
+    if link.trace is not None:
+        return _traced_shapes(link, trace_files.load(link.trace))
     delay, jitter = quantities.seconds(link.delay), quantities.seconds(link.jitter)
 
     def shape(rate_text: str | None) -> Shape:
@@ -26,6 +31,45 @@ def shapes(link: Link) -> tuple[Shape, Shape]:
         return Shape(rate, delay, jitter, quantities.share(link.loss), queue)
 
     return shape(link.rate_up or link.rate), shape(link.rate_down or link.rate)
+
+
+def _traced_shapes(link: Link, trace: Trace) -> tuple[Shape, Shape]:
+    """As the trace's first row has them; the queue is enough for all of its rows."""
+    first, own_delay = trace.first, quantities.seconds(link.delay)
+    jitter, loss = quantities.seconds(link.jitter), quantities.share(link.loss)
+    delays = [own_delay if row.delay is None else row.delay for row in trace.rows]
+    if jitter > min(delays):
+        raise BadInput(f'trace "{link.trace}": a delay in it is below the jitter; lower the jitter')
+    delay = own_delay if first.delay is None else first.delay
+    loss = loss if first.loss is None else first.loss
+
+    def shape(rate: float, highest: float) -> Shape:
+        queue = link.queue or default_queue(highest, max(delays))
+        queue += in_flight(highest, max(delays) + jitter)
+        return Shape(rate, delay, jitter, loss, queue, varies=True)
+
+    return (
+        shape(first.rate_up, max(row.rate_up for row in trace.rows)),
+        shape(first.rate_down, max(row.rate_down for row in trace.rows)),
+    )
+
+
+def traces(scenario: Scenario) -> dict[str, dict[str, Any]]:
+    """Every trace that a link follows, as the plain data of a plan."""
+    names = {link.trace for link in scenario.links.values() if link.trace is not None}
+    found = {name: trace_files.load(name) for name in sorted(names)}
+    return {
+        name: {"seconds": trace.seconds, "rows": [list(row) for row in trace.rows]}
+        for name, trace in found.items()
+    }
+
+
+def _first_row(link: Link, name: str, seed: int) -> int:
+    """Where in its trace a link of that name is at time zero."""
+    if link.trace is None or link.trace_offset == "none":
+        return 0
+    rows = len(trace_files.load(link.trace).rows)
+    return random.Random(f"{seed}/trace/{name}").randrange(rows)
 
 
 def default_queue(rate: float | None, delay: float) -> int:
@@ -81,6 +125,9 @@ def links(built: Any, scenario: Scenario) -> tuple[LinkSpec, ...]:
     for host, switch, parameters in built.links(sort=False, withInfo=True):
         tier = parameters.get("tier")
         link = scenario.links[tier] if tier else None
-        up, down = shapes(link) if link else (None, None)
-        specs.append(LinkSpec(host, switch, tier, link.profile if link else None, up, down))
+        if link is None:
+            specs.append(LinkSpec(host, switch, tier, None, None, None))
+            continue
+        row = _first_row(link, f"{host}-{switch}", scenario.seed)
+        specs.append(LinkSpec(host, switch, tier, link.profile, *shapes(link), link.trace, row))
     return tuple(specs)

@@ -18,3 +18,9 @@ def links() -> dict[str, dict[str, Any]]:
 def devices() -> dict[str, dict[str, Any]]:
     """Every device profile by name."""
     return tomllib.loads((_FOLDER / "devices.toml").read_text())
+
+
+@cache
+def traces() -> dict[str, Path]:
+    """The files of every named trace."""
+    return {path.stem: path for path in sorted((_FOLDER / "traces").glob("*.csv"))}

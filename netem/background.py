@@ -1,0 +1,145 @@
+"""Traffic beside the training: real packets from host to host, through the same queues.
+
+Every flow is a small process in its sender's namespace that sleeps until the next packet is due.
+At the other end a socket refuses and counts them, without waking anybody.
+"""
+
+import ctypes
+import mmap
+import os
+import signal
+import socket
+import struct
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from netem import syscalls
+from netem.flows import FRAME_BYTES, PAYLOAD_BYTES, moments
+
+if TYPE_CHECKING:
+    from netem.network import Network
+    from scenarios.plan import Plan
+
+_FIRST_PORT = 5600
+_LONGEST_SLEEP = 3600.0  # seconds
+_SO_ATTACH_FILTER, _SO_SNDBUFFORCE, _SO_MEMINFO = 26, 32, 55
+_REFUSE_ALL = struct.pack("=HBBI", 0x06, 0, 0, 0)  # classic BPF: return 0 bytes of the packet
+_DROPS = 8  # of the nine numbers of SO_MEMINFO
+_DEEP = 1 << 26  # bytes: packets are lost in the link's queue, never before it
+_COUNT = struct.Struct("=Q")
+
+
+@dataclass
+class _Flow:
+    plan: dict[str, Any]
+    pid: int
+    line: socket.socket
+    sink: socket.socket
+    sent: mmap.mmap
+
+    def packets_sent(self) -> int:
+        return int(_COUNT.unpack_from(self.sent)[0])
+
+    def packets_received(self) -> int:
+        numbers = self.sink.getsockopt(socket.SOL_SOCKET, _SO_MEMINFO, 36)
+        return int(struct.unpack("=9I", numbers)[_DROPS])
+
+
+class Background:
+    """All flows of a plan."""
+
+    def __init__(self, plan: "Plan", network: "Network") -> None:
+        self._flows = list(_started(plan, network))
+
+    def begin(self, zero: float) -> None:
+        """Time zero, on the clock that the processes read."""
+        for flow in self._flows:
+            flow.line.sendall(struct.pack("=d", zero))
+
+    def carried(self) -> Counter[tuple[str, str]]:
+        """Bytes so far that arrived, by link and way: the first link's and the last one's."""
+        found: Counter[tuple[str, str]] = Counter()
+        for flow in self._flows:
+            count = flow.packets_received() * FRAME_BYTES
+            found[f"{flow.plan['from']}-{flow.plan['switch']}", "up"] += count
+            found[f"{flow.plan['to']}-{flow.plan['switch']}", "down"] += count
+        return found
+
+    def report(self) -> list[dict[str, Any]]:
+        """Each flow and what became of it, for the records."""
+        return [
+            {key: flow.plan[key] for key in ("from", "to", "kind", "rate")}
+            | {
+                "bytes_sent": flow.packets_sent() * FRAME_BYTES,
+                "bytes_received": flow.packets_received() * FRAME_BYTES,
+            }
+            for flow in self._flows
+        ]
+
+    def stop(self) -> None:
+        """End every flow's process."""
+        for flow in self._flows:
+            os.kill(flow.pid, signal.SIGKILL)
+            os.waitpid(flow.pid, 0)
+
+
+def _started(plan: "Plan", network: "Network") -> Iterator[_Flow]:
+    for number, flow in enumerate(plan.traffic):
+        address = plan.node(flow["to"]).addresses[flow["switch"]]
+        target = address, _FIRST_PORT + number
+        sink = _sink(network, flow["to"], target)
+        sent = mmap.mmap(-1, mmap.PAGESIZE)  # shared with the process that is forked next
+        due = moments(flow, f"{plan.seed}/traffic/{number}")
+        life = partial(_send, due=due, target=target, sent=sent)
+        pid, line = network.host(flow["from"]).companion(f"traffic{number + 1}", life)
+        yield _Flow(flow, pid, line, sink, sent)
+
+
+def _sink(network: "Network", host: str, address: tuple[str, int]) -> socket.socket:
+    """A socket in that host's namespace that takes nothing in and counts what it refused."""
+    here = syscalls.namespace_of(network.root.socket.fileno())
+    there = syscalls.namespace_of(network.host(host).netlink.fileno())
+    try:
+        syscalls.enter_network(there)
+        sink = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    finally:
+        syscalls.enter_network(here)
+        os.close(here)
+        os.close(there)
+    program = ctypes.create_string_buffer(_REFUSE_ALL, len(_REFUSE_ALL))
+    instructions = struct.pack("HP", 1, ctypes.addressof(program))
+    sink.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, instructions)
+    sink.bind(address)
+    return sink
+
+
+def _send(
+    _name: str,
+    line: socket.socket,
+    due: Iterator[float],
+    target: tuple[str, int],
+    sent: mmap.mmap,
+) -> None:
+    """A flow's whole life: every packet at its moment; what is late goes at once."""
+    sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    sender.setsockopt(socket.SOL_SOCKET, _SO_SNDBUFFORCE, _DEEP)
+    sender.setblocking(False)
+    data = line.recv(8)
+    if len(data) < 8:
+        return  # the run ended before time zero
+    zero = struct.unpack("=d", data)[0]
+    payload = bytes(PAYLOAD_BYTES)
+    count = 0
+    for moment in due:
+        while (left := zero + moment - time.monotonic()) > 0:
+            time.sleep(min(left, _LONGEST_SLEEP))
+        try:
+            sender.sendto(payload, target)
+        except OSError:
+            continue  # no link just now, or no room: it is lost
+        count += 1
+        _COUNT.pack_into(sent, 0, count)

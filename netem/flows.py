@@ -1,0 +1,45 @@
+"""When the packets of a flow leave: one after the other at its rate, all the time or on and off."""
+
+import random
+from collections.abc import Iterator, Mapping
+from itertools import count
+from math import inf
+from typing import Any
+
+PAYLOAD_BYTES = 1400
+FRAME_BYTES = PAYLOAD_BYTES + 42  # with the headers of UDP, IP and Ethernet, as the queues see it
+# Of the Pareto times: on-off sources with 1 < alpha < 2 add up to self-similar traffic (Willinger,
+# Taqqu, Sherman, Wilson, Self-Similarity Through High-Variability, ToN 5(1), 1997).
+ALPHA = 1.5
+
+
+def moments(flow: Mapping[str, Any], seed: str) -> Iterator[float]:
+    """Seconds from time zero at which a packet leaves; the rate counts whole frames."""
+    gap = 8 * FRAME_BYTES / flow["rate"]
+    until = inf if flow["until"] is None else flow["until"]
+    for start, end in periods(flow, seed):
+        if start >= until:
+            return
+        for number in count():
+            moment = start + number * gap
+            if moment >= min(end, until):
+                break
+            yield moment
+
+
+def periods(flow: Mapping[str, Any], seed: str) -> Iterator[tuple[float, float]]:
+    """When the flow is on, from when until when."""
+    start = flow["start"]
+    if flow["kind"] == "constant":
+        yield start, inf
+        return
+    draws = random.Random(seed)
+    while True:
+        end = start + pareto(draws, flow["on"])
+        yield start, end
+        start = end + pareto(draws, flow["off"])
+
+
+def pareto(draws: random.Random, mean: float) -> float:
+    """A time with that mean: the least one is mean * (alpha - 1) / alpha."""
+    return mean * (ALPHA - 1) / ALPHA * draws.paretovariate(ALPHA)

@@ -1,0 +1,188 @@
+"""Reads traces: rows of time and rate as CSV, or the packet deliveries of Mahimahi.
+
+CSV has the columns time, rate (or rate_up and rate_down), delay, loss, named in a first line or in
+that order without one; plain numbers are seconds, bits per second, seconds and shares, and what has
+a unit is read as in a scenario. Mahimahi's files have one number a line: the millisecond at which
+one packet of 1504 bytes can be delivered.
+"""
+
+import math
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from netem import profiles
+from netem.traces import Row, Trace
+from scenarios import quantities
+from scenarios.errors import BadInput
+from scenarios.suggest import did_you_mean
+
+SHORTEST_STEP = 0.1  # seconds
+_FASTEST, _LONGEST_DELAY = 30e9, 100.0  # what the kernel's fields hold; see scenarios.sections
+_GRAIN = 1e-9  # of sums of decimal times
+_PACKET_BITS = 8 * 1504  # of a delivery opportunity: Mahimahi, USENIX ATC 2015, section 4
+_BIN_MILLISECONDS = 100
+_NAMES = ("time", "rate", "rate_up", "rate_down", "delay", "loss")
+_ORDER = ("time", "rate", "delay", "loss")  # without a line of names
+
+Lines = list[tuple[int, list[str]]]  # number in the file, and the fields
+
+
+def find(name_or_file: str, place: str = "trace") -> Path:
+    """The file of a trace that comes with Metronome, or at that path."""
+    known = profiles.traces()
+    path = known.get(name_or_file, Path(name_or_file))
+    if not path.is_file():
+        raise BadInput(
+            f'{place}: "{name_or_file}" is neither a file nor a trace that comes with Metronome; '
+            f"{did_you_mean(name_or_file, known)}"
+        )
+    return path
+
+
+def load(name_or_file: str, place: str = "trace") -> Trace:
+    """That trace, checked; BadInput names the file's line."""
+    path = find(name_or_file, place)
+    return _read(path, path.stat().st_mtime_ns)
+
+
+@cache
+def _read(path: Path, _changed: int) -> Trace:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        raise BadInput(f"{path}: cannot be read as text; name a CSV file of a trace") from None
+    return parse(text, str(path))
+
+
+def parse(text: str, name: str) -> Trace:
+    """The trace in that text; `name` is for messages."""
+    numbered = enumerate(text.splitlines(), 1)
+    lines = [(number, line) for number, line in numbered if line.strip() and line[0] != "#"]
+    if not lines:
+        raise BadInput(f"{name}: has no rows; give lines like 0, 20mbit")
+    if "," not in lines[0][1]:
+        return _from_deliveries(lines, name)
+    return _from_rows([(number, line.split(",")) for number, line in lines], name)
+
+
+def _from_rows(lines: Lines, name: str) -> Trace:
+    columns, lines = _columns(lines, name)
+    rows = [_row(columns, fields, f"{name}, line {number}") for number, fields in lines]
+    before: Row | None = None
+    for (number, _), row in zip(lines, rows, strict=True):
+        if before is None and row.at != 0:
+            raise BadInput(f"{name}, line {number}: the first time is {row.at:g}; begin at 0")
+        if before is not None and row.at - before.at < SHORTEST_STEP - _GRAIN:
+            raise BadInput(
+                f"{name}, line {number}: time {row.at:g} is less than {SHORTEST_STEP:g} s after "
+                f"{before.at:g}; give rows in order, at most ten a second"
+            )
+        before = row
+    if not rows:
+        raise BadInput(f"{name}: has no rows; give lines like 0, 20mbit")
+    last_step = rows[-1].at - rows[-2].at if len(rows) > 1 else 1.0
+    return _raised(Trace(round(rows[-1].at + last_step, 9), tuple(rows)), name)
+
+
+def _columns(lines: Lines, name: str) -> tuple[tuple[str, ...], Lines]:
+    """What each field is, and the lines without that of the names."""
+    number, first = lines[0]
+    names = tuple(field.strip() for field in first)
+    if names[0] != "time":
+        return _ORDER, lines
+    for column in names:
+        if column not in _NAMES or names.count(column) > 1:
+            raise BadInput(
+                f'{name}, line {number}: column "{column}" is unknown or twice there; '
+                f"{did_you_mean(column, _NAMES)}"
+            )
+    rates = {column for column in names if column.startswith("rate")}
+    if rates not in ({"rate"}, {"rate_up", "rate_down"}):
+        raise BadInput(f"{name}, line {number}: give a column rate, or rate_up and rate_down")
+    return names, lines[1:]
+
+
+def _row(columns: tuple[str, ...], fields: list[str], place: str) -> Row:
+    least = 2 if columns == _ORDER else len(columns)
+    if not least <= len(fields) <= len(columns):
+        raise BadInput(f"{place}: has {len(fields)} fields; give {', '.join(columns)}")
+    texts = dict(zip(columns, (field.strip() for field in fields), strict=False))
+    given = {column: _value(column, text, place) for column, text in texts.items()}
+    up, down = (given["rate" if "rate" in given else way] for way in ("rate_up", "rate_down"))
+    return Row(given["time"], up, down, given.get("delay"), given.get("loss"))
+
+
+def _value(column: str, text: str, place: str) -> Any:
+    """A plain number, or one with its unit."""
+    read: dict[str, Callable[[str], float]] = {
+        "time": quantities.seconds,
+        "delay": quantities.seconds,
+        "loss": quantities.share,
+    }
+    try:
+        value = float(text)
+    except ValueError:
+        try:
+            value = read.get(column, quantities.bits_per_second)(text)
+        except ValueError as error:
+            raise BadInput(f"{place}: {column} {error}") from None
+    most = {"time": math.inf, "delay": _LONGEST_DELAY, "loss": 1.0}.get(column, _FASTEST)
+    if not 0 <= value <= most or math.isinf(value):
+        raise BadInput(f"{place}: {column} {text} cannot be; give 0 to {most:g}")
+    return value
+
+
+def _from_deliveries(lines: list[tuple[int, str]], name: str) -> Trace:
+    """Packets in each 100 ms as a rate; what is left at the end belongs to the last of them."""
+    moments: list[int] = []
+    for number, line in lines:
+        text = line.strip()
+        if not text.isdecimal() or (moments and int(text) < moments[-1]):
+            raise BadInput(
+                f'{name}, line {number}: "{text}" is not a millisecond at or after the one before; '
+                "give one whole number a line (Mahimahi), or rows with commas (CSV)"
+            )
+        moments.append(int(text))
+    last = moments[-1]
+    if last < 1:
+        raise BadInput(f"{name}: ends at 0 ms; the last line says how long the trace is")
+    bins = max(1, last // _BIN_MILLISECONDS)
+    packets = [0] * bins
+    for moment in moments:
+        packets[min(max(moment - 1, 0) // _BIN_MILLISECONDS, bins - 1)] += 1
+    step = _BIN_MILLISECONDS / 1000
+    rows = []
+    for place, count in enumerate(packets):
+        length = step if place < bins - 1 else last / 1000 - place * step
+        rate = min(_FASTEST, count * _PACKET_BITS / length)
+        rows.append(Row(round(place * step, 3), rate, rate))
+    # One bin has one rate, however short the file is: it lasts a second.
+    return _raised(Trace(last / 1000 if bins > 1 else 1.0, tuple(rows)), name)
+
+
+def _raised(trace: Trace, name: str) -> Trace:
+    """With rates that can be shaped."""
+    if not any(row.rate_up for row in trace.rows) or not any(row.rate_down for row in trace.rows):
+        raise BadInput(f"{name}: its rate is never above zero; an outage belongs in [[timeline]]")
+    least = trace.least_rate
+    raised = (
+        row._replace(rate_up=max(least, row.rate_up), rate_down=max(least, row.rate_down))
+        for row in trace.rows
+    )
+    return Trace(trace.seconds, tuple(raised))
+
+
+def beside(tree: Any, folder: Path) -> Any:
+    """A scenario's tree in which files of traces beside the scenario's own have their full path."""
+    if isinstance(tree, dict):
+        return {key: _traced(key, value, folder) for key, value in tree.items()}
+    return [beside(part, folder) for part in tree] if isinstance(tree, list) else tree
+
+
+def _traced(key: str, value: Any, folder: Path) -> Any:
+    if key != "trace" or not isinstance(value, str) or value in profiles.traces():
+        return beside(value, folder)
+    path = (folder / value).resolve()
+    return str(path) if path.is_file() else value

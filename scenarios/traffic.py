@@ -1,0 +1,52 @@
+"""Traffic beside the training: checked, and as the plain data of a plan."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from scenarios import wiring
+from scenarios.errors import BadInput
+from scenarios.plan import LinkSpec
+from scenarios.quantities import bits_per_second, seconds
+from scenarios.schema import Scenario
+from scenarios.suggest import did_you_mean
+
+
+def check(scenario: Scenario) -> None:
+    """BadInput for a flow between hosts that are not there, or that no switch connects."""
+    links = wiring.links(wiring.topo(scenario), scenario) if scenario.traffic else ()
+    hosts = list(dict.fromkeys(link.host for link in links))
+    for number, flow in enumerate(scenario.traffic, 1):
+        place = f"traffic.{number}"
+        for key, host in (("from", flow.sender), ("to", flow.to)):
+            if host not in hosts:
+                raise BadInput(f'{place}.{key}: no host "{host}"; {did_you_mean(host, hosts)}')
+        near = [h for h in hosts if h != flow.sender and _shared(flow.sender, h, links)]
+        if flow.to not in near:
+            raise BadInput(
+                f"{place}.to: no switch connects {flow.sender} with {flow.to}, and hosts do not "
+                f"forward; name one of {', '.join(near[:5])}"
+            )
+
+
+def planned(scenario: Scenario, links: Sequence[LinkSpec]) -> tuple[dict[str, Any], ...]:
+    """Every flow with the switch it crosses, in numbers."""
+    return tuple(
+        {
+            "from": flow.sender,
+            "to": flow.to,
+            "switch": _shared(flow.sender, flow.to, links)[0],
+            "kind": flow.kind,
+            "rate": bits_per_second(flow.rate),
+            "on": None if flow.on is None else seconds(flow.on),
+            "off": None if flow.off is None else seconds(flow.off),
+            "start": seconds(flow.start),
+            "until": None if flow.until is None else seconds(flow.until),
+        }
+        for flow in scenario.traffic
+    )
+
+
+def _shared(one: str, other: str, links: Sequence[LinkSpec]) -> list[str]:
+    """The switches that both hosts have a link to."""
+    there = {link.switch for link in links if link.host == other}
+    return [link.switch for link in links if link.host == one and link.switch in there]
