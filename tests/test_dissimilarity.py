@@ -179,5 +179,5 @@ def test_the_setting_is_a_count_and_needs_a_cloud() -> None:
         "devices": {"client": "phone", "edge": "laptop-core"},
         "protocol": {"name": "es-fl", "rounds": 1},
     }
-    with pytest.raises(BadInput, match=r"dissimilarity_every: .* there is no cloud; leave it out"):
+    with pytest.raises(BadInput, match=r"dissimilarity_every: .* here is none; leave it out"):
         loader.check(tree_scenario(task=task, **cells))
