@@ -1,10 +1,9 @@
 """Traffic beside the training: real packets from host to host, through the same queues.
 
 Every flow is a small process in its sender's namespace that sleeps until the next packet is due.
-At the other end a socket refuses and counts them, without waking anybody.
+What arrives is counted and refused, without waking anybody.
 """
 
-import ctypes
 import mmap
 import os
 import signal
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from netem import syscalls
 from netem.flows import FRAME_BYTES, PAYLOAD_BYTES, moments
+from netem.frame_counts import PortTap, Sink
 
 if TYPE_CHECKING:
     from netem.network import Network
@@ -26,9 +26,7 @@ if TYPE_CHECKING:
 
 _FIRST_PORT = 5600
 _LONGEST_SLEEP = 3600.0  # seconds
-_SO_ATTACH_FILTER, _SO_SNDBUFFORCE, _SO_MEMINFO = 26, 32, 55
-_REFUSE_ALL = struct.pack("=HBBI", 0x06, 0, 0, 0)  # classic BPF: return 0 bytes of the packet
-_DROPS = 8  # of the nine numbers of SO_MEMINFO
+_SO_SNDBUFFORCE = 32
 _DEEP = 1 << 26  # bytes: packets are lost in the link's queue, never before it
 _COUNT = struct.Struct("=Q")
 
@@ -38,15 +36,11 @@ class _Flow:
     plan: dict[str, Any]
     pid: int
     line: socket.socket
-    sink: socket.socket
+    sink: Sink
     sent: mmap.mmap
 
     def packets_sent(self) -> int:
         return int(_COUNT.unpack_from(self.sent)[0])
-
-    def packets_received(self) -> int:
-        numbers = self.sink.getsockopt(socket.SOL_SOCKET, _SO_MEMINFO, 36)
-        return int(struct.unpack("=9I", numbers)[_DROPS])
 
 
 class Background:
@@ -54,6 +48,8 @@ class Background:
 
     def __init__(self, plan: "Plan", network: "Network") -> None:
         self._flows = list(_started(plan, network))
+        first = {f"{flow['from']}-{flow['switch']}" for flow in plan.traffic}
+        self._taps = {name: PortTap(network.links[name].intf2.name) for name in sorted(first)}
 
     def begin(self, zero: float) -> None:
         """Time zero, on the clock that the processes read."""
@@ -61,12 +57,13 @@ class Background:
             flow.line.sendall(struct.pack("=d", zero))
 
     def carried(self) -> Counter[tuple[str, str]]:
-        """Bytes so far that arrived, by link and way: the first link's and the last one's."""
+        """Bytes so far behind the queues, by link and way: the first link's and the last one's."""
         found: Counter[tuple[str, str]] = Counter()
+        for link, tap in self._taps.items():
+            found[link, "up"] = tap.count() * FRAME_BYTES
         for flow in self._flows:
-            count = flow.packets_received() * FRAME_BYTES
-            found[f"{flow.plan['from']}-{flow.plan['switch']}", "up"] += count
-            found[f"{flow.plan['to']}-{flow.plan['switch']}", "down"] += count
+            last = f"{flow.plan['to']}-{flow.plan['switch']}"
+            found[last, "down"] += flow.sink.count() * FRAME_BYTES
         return found
 
     def report(self) -> list[dict[str, Any]]:
@@ -75,7 +72,7 @@ class Background:
             {key: flow.plan[key] for key in ("from", "to", "kind", "rate")}
             | {
                 "bytes_sent": flow.packets_sent() * FRAME_BYTES,
-                "bytes_received": flow.packets_received() * FRAME_BYTES,
+                "bytes_received": flow.sink.count() * FRAME_BYTES,
             }
             for flow in self._flows
         ]
@@ -99,22 +96,18 @@ def _started(plan: "Plan", network: "Network") -> Iterator[_Flow]:
         yield _Flow(flow, pid, line, sink, sent)
 
 
-def _sink(network: "Network", host: str, address: tuple[str, int]) -> socket.socket:
-    """A socket in that host's namespace that takes nothing in and counts what it refused."""
+def _sink(network: "Network", host: str, address: tuple[str, int]) -> Sink:
+    """The other end of a flow, in that host's namespace."""
     here = syscalls.namespace_of(network.root.socket.fileno())
     there = syscalls.namespace_of(network.host(host).netlink.fileno())
     try:
         syscalls.enter_network(there)
-        sink = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        opened = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     finally:
         syscalls.enter_network(here)
         os.close(here)
         os.close(there)
-    program = ctypes.create_string_buffer(_REFUSE_ALL, len(_REFUSE_ALL))
-    instructions = struct.pack("HP", 1, ctypes.addressof(program))
-    sink.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, instructions)
-    sink.bind(address)
-    return sink
+    return Sink(opened, address)
 
 
 def _send(

@@ -68,6 +68,7 @@ class Summary:
     payload_bytes: int | None
     wire_overhead: float | None
     wire_overhead_by_tier: dict[str, dict[str, float | None]]
+    background_bytes: int  # beside the training, and not in bytes_on_wire
     drops: int | None
     refused: dict[str, int]
     overruns: Overruns
@@ -76,6 +77,7 @@ class Summary:
     lost: list[str]
     bottleneck: dict[str, Any]  # see reports.bottleneck
     fidelity: dict[str, Any]
+    varying: dict[str, Any]  # what traces and traffic came to
     final_model: str | None  # SHA-256 of the final model, or models
     host_seconds: float
     host_startup_seconds: float | None
@@ -84,8 +86,6 @@ class Summary:
     engine: str
     failure: str | None
     happened: Happened | None = None  # of a run with a timeline: its keys stand beside these
-    background_bytes: int = 0  # beside the training, and not in bytes_on_wire
-    varying: dict[str, Any] = dataclasses.field(default_factory=dict)  # traces and traffic
 
     def fields(self) -> dict[str, Any]:
         """As they stand in the file."""
