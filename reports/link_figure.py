@@ -66,6 +66,7 @@ def _entries(study: LinkStudy, looks: dict[str, Look]) -> Iterator[tuple[Line2D,
 
 def _draw_stacks(axes: Axes, study: LinkStudy, looks: dict[str, Look]) -> None:
     plain_frame(axes)
+    axes.grid(False, axis="x")
     axis = study.over.axes[0]
     width = _WIDE / len(study.methods)
     for cell in study.cells:
