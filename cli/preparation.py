@@ -34,11 +34,6 @@ class Prepared:
     server: tuple[np.ndarray, np.ndarray] | None = None  # the server's own images and labels
     counts: np.ndarray = field(default_factory=lambda: np.zeros((0, 0), int))  # by client and class
 
-    @property
-    def server_samples(self) -> int:
-        """n_0; 0 without [server_data]."""
-        return 0 if self.server is None else len(self.server[1])
-
     def write(self) -> None:
         """Make the run directory and put there all that nodes and workers read."""
         from learning.class_counts import write_counts

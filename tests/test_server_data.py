@@ -125,7 +125,7 @@ def test_a_run_directory_carries_the_servers_samples(tmp_path: Path) -> None:
     prepared = prepare(loader.check(tree), None, str(tmp_path / "run"))
     prepared.write()
 
-    assert prepared.server_samples == 30
+    assert prepared.plan.node("cloud").samples == 30
     context = Context.load(tmp_path / "run")
     with np.load(tmp_path / "run" / "server_data.npz", allow_pickle=False) as stored:
         raw, labels = stored["images"], stored["labels"]
@@ -141,7 +141,7 @@ def test_a_run_without_server_data_says_so_when_asked(tmp_path: Path) -> None:
     prepared = prepare(loader.check(star_scenario()), None, str(tmp_path / "run"))
     prepared.write()
 
-    assert prepared.server_samples == 0
+    assert prepared.plan.node("cloud").samples == 0
     assert not (tmp_path / "run" / "server_data.npz").exists()
     assert "server_data" not in json.loads((tmp_path / "run" / "learning.json").read_text())
     context = Context(TINY, PARTS, models.build("tiny-mlp", 1, 28, 10, seed=0))
