@@ -107,6 +107,8 @@ def prepare(scenario: Scenario, data_dir: Path | None, out: str | None) -> Prepa
         cells=scenario.topology.cells,
         labels_each=task.labels_per_client,
     )
+    if task.sorted_by_class:
+        parts = partitions.sorted_by_class(parts, data.train_labels)
     counts = class_counts(data.train_labels, parts, data.classes)
     server = None
     if scenario.server_data is not None:

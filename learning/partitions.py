@@ -157,6 +157,11 @@ def dirichlet_by_class(
     return [np.sort(np.array(part, np.int64)) for part in parts]
 
 
+def sorted_by_class(parts: Sequence[np.ndarray], labels: np.ndarray) -> list[np.ndarray]:
+    """The same samples for every client, class after class; within a class the order stays."""
+    return [part[np.argsort(labels[part], kind="stable")] for part in parts]
+
+
 def _sizes(available: int, clients: int, samples_per_client: int | None) -> list[int]:
     if clients < 1:
         raise BadInput(f"task.partition: {clients} clients cannot share data; ask for at least 1")

@@ -44,11 +44,20 @@ class Task(Section):
     momentum: Annotated[float, Field(ge=0, lt=1)] = 0.0
     weight_decay: Annotated[float, Field(ge=0)] = 0.0
     shuffle: bool = True
+    sorted_by_class: bool = False  # the order of those that do not shuffle
     target_accuracy: Annotated[float, Field(gt=0, le=1)] | None = None
     dissimilarity_every: Count | None = None  # of the gradients, at every so many rounds from 0 on
     rho: list[Annotated[float, Field(ge=0, le=1)]] = Field(
         default_factory=lambda: [1.0], min_length=1
     )
+
+    @model_validator(mode="after")
+    def _is_sorted_to_a_purpose(self) -> "Task":
+        if self.sorted_by_class and self.shuffle:
+            raise ValueError(
+                "sorted_by_class has no effect on shuffled batches; set shuffle = false"
+            )
+        return self
 
 
 class Protocol(Section):

@@ -225,6 +225,7 @@ def test_an_unknown_name_is_named_with_a_known_one(tree: dict[str, Any], start: 
         (changed("task", learning_rate=-1.0), "task.learning_rate", "greater than 0"),
         (changed("task", learning_rate=float("inf")), "task.learning_rate", "finite"),
         (changed("task", samples_per_client=0), "task.samples_per_client", "equal to 1"),
+        (changed("task", sorted_by_class=True), "task", "sorted_by_class has no effect"),
         (tree_scenario(seed=-1), "seed", "greater than or equal to 0"),
         (link(rate="-2mbit"), "links.edge-cloud.rate", '"-2mbit" is not understood'),
         (link(rate="0mbit"), "links.edge-cloud.rate", "above zero"),

@@ -147,6 +147,14 @@ def test_classes_dealt_out_cannot_be_shared() -> None:
         partitions.make("dirichlet-by-class", LABELS, 2, 10, 1.0, 0, shared=True)
 
 
+def test_sorted_by_class_a_client_keeps_its_samples_and_their_order_within_a_class() -> None:
+    labels = np.array([2, 0, 1, 0, 2, 1])
+
+    parts = partitions.sorted_by_class([np.array([4, 1, 0, 3]), np.array([5, 2])], labels)
+
+    assert [part.tolist() for part in parts] == [[1, 3, 4, 0], [5, 2]]
+
+
 def test_class_that_runs_out_is_made_up_from_what_is_left() -> None:
     labels = np.array([0] * 5 + [1] * 95)
     parts = partitions.make("dirichlet", labels, 4, 25, 1.0, 0)

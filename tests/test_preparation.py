@@ -12,6 +12,7 @@ import pytest
 
 from cli import preparation
 from cli.preparation import output_directory, prepare
+from learning import datasets
 from netem.backends import guest
 from protocols.wire import read_file
 from scenarios import loader
@@ -51,6 +52,21 @@ def test_the_same_seed_prepares_the_same_run(tmp_path: Path) -> None:
         np.testing.assert_array_equal(one, other)
     for name, tensor in first.initial.items():
         np.testing.assert_array_equal(tensor, second.initial[name])
+
+
+def test_sorted_by_class_the_samples_are_the_same_and_lie_class_after_class(tmp_path: Path) -> None:
+    task = {"dataset": "tiny", "model": "lenet5", "shuffle": False}
+    either = ({**task, "sorted_by_class": wish} for wish in (False, True))
+
+    mixed, ordered = (
+        prepare(loader.check(star_scenario(clients=2, task=task)), None, str(tmp_path / "run"))
+        for task in either
+    )
+
+    labels = datasets.load("tiny", None).train_labels
+    for one, other in zip(mixed.parts, ordered.parts, strict=True):
+        assert sorted(one) == sorted(other)
+        assert (np.diff(labels[one]) < 0).any() and not (np.diff(labels[other]) < 0).any()
 
 
 def test_more_samples_than_exist_are_refused(tmp_path: Path) -> None:
