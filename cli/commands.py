@@ -21,12 +21,13 @@ def main(arguments: list[str]) -> int:
         from cli import check
 
         return check.run(arguments[1:])
-    options = _parser().parse_args(arguments or ["--help"])
+    options = parser().parse_args(arguments or ["--help"])
     code: int = options.command(options)
     return code
 
 
-def _parser() -> argparse.ArgumentParser:
+def parser() -> argparse.ArgumentParser:
+    """All that may stand behind ./metronome, but for `test`."""
     parser = _Parser(prog="metronome", description="How long federated training really takes.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=_Parser)
     run = commands.add_parser("run", help="run a scenario (default: quickstart)")
@@ -49,7 +50,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_links(commands)
     _add_compare(commands)
     _add_reports(commands)
-    listing = commands.add_parser("list", help="list the scenarios")
+    listing = commands.add_parser("list", help="list the scenarios and sweeps")
     listing.set_defaults(command=_list)
     profiles = commands.add_parser("profiles", help="list link and device profiles")
     profiles.set_defaults(command=_profiles)

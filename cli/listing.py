@@ -6,14 +6,12 @@ from rich.console import Console
 from rich.table import Table
 
 from netem import profiles as known
-from scenarios import loader
+from scenarios import loader, sweeps
 
 
 def scenarios() -> int:
-    """The scenario library, one line each."""
-    table = Table(title="Scenarios", title_justify="left")
-    table.add_column("name", style="bold", no_wrap=True)
-    table.add_column("about")
+    """The library of scenarios and that of sweeps."""
+    table = _table("Scenarios (run NAME)")
     for name in loader.library():
         choices = loader.choices(name)
         lines = [loader.load(name).about]
@@ -22,8 +20,18 @@ def scenarios() -> int:
         if choices.sizes:
             lines.append(f"--size {', '.join(choices.sizes)}")
         table.add_row(name, "\n".join(lines))
-    Console().print(table)
+    tables = _table("Sweeps (sweep NAME)")
+    for name in sweeps.shipped():
+        tables.add_row(name, sweeps.read(name).about)
+    Console().print(table, tables)
     return 0
+
+
+def _table(title: str) -> Table:
+    table = Table(title=title, title_justify="left")
+    table.add_column("name", style="bold", no_wrap=True)
+    table.add_column("about")
+    return table
 
 
 def profiles() -> int:

@@ -10,7 +10,7 @@ from cli import __main__ as command_line
 from cli import commands
 from netem import profiles
 from netem.capabilities import Capabilities
-from scenarios import loader
+from scenarios import loader, sweeps
 from scenarios.errors import BadInput
 
 
@@ -22,11 +22,11 @@ def narrow(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     signal.signal(signal.SIGTERM, terminate)
 
 
-def test_list_shows_every_scenario_by_name(capsys: pytest.CaptureFixture[str]) -> None:
+def test_list_shows_every_scenario_and_sweep_by_name(capsys: pytest.CaptureFixture[str]) -> None:
     assert commands.main(["list"]) == 0
 
     shown = capsys.readouterr().out
-    for name in loader.library():
+    for name in (*loader.library(), *sweeps.shipped()):
         assert name in shown
 
 
