@@ -50,7 +50,7 @@ def test_the_server_is_a_process_of_its_own_behind_all_others_and_ends_with_the_
         first = fresh(address)
         again = fresh(address, str(first["stamp"]))
         (server,) = servers()
-        assert server.nice() >= os.nice(0) + 10
+        assert server.nice() >= min(os.nice(0) + 10, 19)
         listening = {c.laddr.ip for c in server.net_connections() if c.status == "LISTEN"}
 
     assert listening == {"127.0.0.1"}
