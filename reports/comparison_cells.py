@@ -126,7 +126,9 @@ def _time(group: Group, unit: Unit) -> str:
     if group.target is None:
         return "no target"
     if group.time is None:
-        return f"not reached (best {_below(group.best.most)})" if group.best else "not reached"
+        if group.best is None or group.by_seed:  # one seed's best is no match for another's target
+            return "not reached"
+        return f"not reached (best {_below(group.best.most)})"
     words = f"{group.time.mean / unit.scale:.{unit.decimals}f}"
     if group.time.deviation is not None:
         words += f" ± {group.time.deviation / unit.scale:.{unit.decimals}f}"

@@ -56,6 +56,20 @@ def test_the_table_says_who_reached_the_target_and_how_fast(sweep: Path) -> None
     assert lines["speed-up"] == "speed-up against fedadp-4"
 
 
+def test_where_seeds_have_targets_of_their_own_no_best_of_another_seed_stands_beside_it(
+    tmp_path: Path,
+) -> None:
+    for seed, base, other in ((1, 0.9, 0.85), (2, 0.7, 0.65)):
+        write_run(tmp_path / f"a{seed}", scenario(variant="avg", seed=seed), (0.1, base))
+        write_run(tmp_path / f"b{seed}", scenario(variant="prox", seed=seed), (0.1, other))
+
+    comparison = compare_runs(
+        *read_runs([str(tmp_path)]), target="baseline", baseline="avg"
+    )  # 80 % in the mean, and seed 1 of prox had 85 %
+
+    assert "| prox | 0 of 2 | - | not reached | - |" in markdown(comparison)
+
+
 @pytest.mark.parametrize("width", [80, 100, 124])
 def test_the_table_fits(sweep: Path, width: int) -> None:
     shown = _shown(_compared(sweep, "best:fedadp"), width)
