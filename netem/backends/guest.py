@@ -26,6 +26,7 @@ _NODE_BYTES = 10 << 20  # short of it a guest of many nodes does nothing but loo
 # Received, trained, being sent, the kernel's own copies in flight, and one kept by a parent whose
 # method needs all updates at once.
 _MODELS_PER_NODE = 6
+_START_NANOSECONDS = 1_767_225_600 * 10**9  # the guest's date on the virtual clock: 2026-01-01
 # How many runs share this machine, when a sweep has started several: guests take memory by and by.
 AT_ONCE = "METRONOME_RUNS_AT_ONCE"
 
@@ -96,7 +97,8 @@ class Guest:
         ]
         if self._clock == "virtual":
             seeds = [f"metronome.seed={self._seed}", f"sch_netem.seed={self._seed}"]
-            command += ["time-travel=inf-cpu", *seeds]
+            start = f"time-travel-start={_START_NANOSECONDS}"
+            command += ["time-travel=inf-cpu", start, *seeds]
         environment = {
             "TMPDIR": str(SHARED_MEMORY),
             "METRONOME_RUNNER": str(os.getpid()),
