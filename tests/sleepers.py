@@ -1,0 +1,48 @@
+"""An inside whose first process sleeps to odd moments, alone and among others that wake often."""
+
+import ctypes
+import json
+import os
+import signal
+import time
+from pathlib import Path
+
+from netem import syscalls
+
+SLEEPS = 400
+_MONOTONIC = _ABSOLUTE = 1
+
+
+class _Moment(ctypes.Structure):
+    _fields_ = (("seconds", ctypes.c_long), ("nanoseconds", ctypes.c_long))
+
+
+def main(directories: list[str]) -> None:
+    syscalls.exact_timers()
+    time.sleep(0.1)  # the guest's timers become exact with its first tick
+    late = {"alone": _lateness()}
+    others = [_other(microseconds) for microseconds in (73, 131, 1009)]
+    late["among others"] = _lateness()
+    for other in others:
+        os.kill(other, signal.SIGKILL)
+        os.waitpid(other, 0)
+    Path(directories[0], "late.json").write_text(json.dumps(late))
+
+
+def _lateness() -> list[int]:
+    """By how many nanoseconds the clock was past each moment when the sleep to it ended."""
+    late, libc = [], ctypes.CDLL(None)
+    for number in range(SLEEPS):
+        moment = time.monotonic_ns() + 1_000_000 + 7919 * number
+        until = _Moment(moment // 10**9, moment % 10**9)
+        assert libc.clock_nanosleep(_MONOTONIC, _ABSOLUTE, ctypes.byref(until), None) == 0
+        late.append(time.monotonic_ns() - moment)
+    return late
+
+
+def _other(microseconds: int) -> int:
+    """A process that does nothing but sleep for so long, again and again."""
+    if child := os.fork():
+        return child
+    while True:
+        time.sleep(microseconds / 1e6)

@@ -1,0 +1,37 @@
+"""Timers on the virtual clock: a sleep ends when it must, whatever else happens meanwhile."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from netem.backends.guest import Guest
+from netem.spool import RunSpool
+from tests import sleepers
+from tests.scenario_trees import planned, star_scenario
+
+pytestmark = [pytest.mark.emulation, pytest.mark.timeout(300)]
+
+GRAIN = 256  # nanoseconds
+
+
+def test_a_sleep_ends_at_the_first_reading_of_the_clock_that_is_not_before_its_end(
+    tmp_path: Path,
+) -> None:
+    """Else any event, harmless in itself, would move all later ones by a grain."""
+    guest, spool = Guest("virtual", seed=1, inside=sleepers.__name__), RunSpool("sleepers")
+    guest.prepare(planned(star_scenario(clients=1)), print)
+
+    inside = guest.start(tmp_path, spool.path, tmp_path / "guest.log", interactive=False)
+    try:
+        spool.remember_session(inside.pid)
+        inside.wait(120)
+        late = json.loads((tmp_path / "late.json").read_text())
+    finally:
+        guest.end(inside)
+        spool.remove()
+
+    for company, nanoseconds in late.items():
+        assert len(nanoseconds) == sleepers.SLEEPS
+        # The least slack that Linux knows is one nanosecond: a timer ends that much after its end.
+        assert min(nanoseconds) >= 1 and max(nanoseconds) < 1 + GRAIN, company
