@@ -1,4 +1,7 @@
-"""An inside whose first process sleeps to odd moments, alone and among others that wake often."""
+"""An inside whose first process sleeps to odd moments, alone and among others that wake often.
+
+It also tells what the guest's dates and random numbers are.
+"""
 
 import ctypes
 import json
@@ -26,7 +29,8 @@ def main(directories: list[str]) -> None:
     for other in others:
         os.kill(other, signal.SIGKILL)
         os.waitpid(other, 0)
-    Path(directories[0], "late.json").write_text(json.dumps(late))
+    found = {"late": late, "date": time.time_ns(), "random": os.urandom(16).hex()}
+    Path(directories[0], "found.json").write_text(json.dumps(found))
 
 
 def _lateness() -> list[int]:
