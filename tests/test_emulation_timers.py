@@ -11,7 +11,7 @@ from netem.spool import RunSpool
 from tests import sleepers
 from tests.scenario_trees import planned, star_scenario
 
-pytestmark = [pytest.mark.emulation, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.emulation, pytest.mark.beside, pytest.mark.timeout(300)]
 
 GRAIN = 256  # nanoseconds
 

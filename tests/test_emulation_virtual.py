@@ -22,6 +22,7 @@ pytestmark = [pytest.mark.emulation, pytest.mark.timeout(900)]
 VIRTUAL = ("--clock", "virtual")
 
 
+@pytest.mark.beside
 def test_the_same_scenario_and_seed_give_the_same_bytes_with_one_worker_and_with_two(
     tmp_path: Path,
 ) -> None:
@@ -45,12 +46,14 @@ def test_the_same_scenario_and_seed_give_the_same_bytes_with_one_worker_and_with
     assert len(hashes) == 1 and len(hashes.pop()) == len(hashlib.sha256().hexdigest())
 
 
+@pytest.mark.beside
 def test_another_seed_gives_another_result(tmp_path: Path) -> None:
     runs = [emulated.run(STAR, tmp_path / seed, *VIRTUAL, "--seed", seed) for seed in ("1", "2")]
 
     assert runs[0].summary["final_model"] != runs[1].summary["final_model"]
 
 
+@pytest.mark.beside
 def test_a_run_on_the_virtual_clock_is_exact(tmp_path: Path) -> None:
     # A fast link: the probe must not be fooled by how much it reads at once.
     outcome = emulated.run(TREE, tmp_path, *VIRTUAL, "--links", "edge-cloud=fibre")
@@ -79,6 +82,7 @@ def test_both_clocks_agree_where_the_host_can_carry_the_run(tmp_path: Path) -> N
     assert min(elapsed) == pytest.approx(virtual.summary["elapsed_seconds"], rel=0.05)
 
 
+@pytest.mark.beside
 def test_a_slower_link_costs_exactly_what_its_bytes_predict(tmp_path: Path) -> None:
     elapsed, payload = {}, 2 * 246_824  # LeNet-5 down and up, twice (two rounds)
     for rate in (2, 20):
@@ -110,6 +114,7 @@ def test_the_virtual_clock_needs_the_guest(tmp_path: Path) -> None:
     assert "--backend guest" in outcome.output
 
 
+@pytest.mark.beside
 def test_every_cell_of_the_fidelity_matrix_takes_its_time() -> None:
     cells = measure(matrix.CELLS, "virtual", report=lambda cell: None)
 
