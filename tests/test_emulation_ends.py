@@ -4,8 +4,6 @@ import json
 import os
 import signal
 import subprocess
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import psutil
@@ -13,6 +11,7 @@ import pytest
 
 from tests import emulated
 from tests.emulated import STAR, TREE
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.emulation
 
@@ -21,13 +20,6 @@ LONG = ("--set", "protocol.rounds=500")
 
 def start(folder: Path, scenario: str, *options: str) -> "subprocess.Popen[str]":
     return emulated.start(emulated.command(scenario, folder, *options), folder)
-
-
-def wait_until(condition: Callable[[], bool], seconds: float = 120) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.1)
 
 
 def rounds_recorded(folder: Path) -> bool:

@@ -5,14 +5,13 @@ import json
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests import emulated
 from tests.emulated import STAR
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.emulation
 
@@ -62,7 +61,7 @@ def test_however_a_sweep_is_ended_its_guests_end_and_the_same_command_goes_on(
     before = emulated.traces()
     process = start(tmp_path, "--jobs", "1", "--set", "protocol.rounds=500")
     events = tmp_path / "out" / SEED_1 / "events.jsonl"
-    wait_for(lambda: events.exists() and '"phase": "round"' in events.read_text())
+    wait_until(lambda: events.exists() and '"phase": "round"' in events.read_text())
 
     process.send_signal(number)
     output, _ = process.communicate(timeout=120)
@@ -70,9 +69,9 @@ def test_however_a_sweep_is_ended_its_guests_end_and_the_same_command_goes_on(
     if number == signal.SIGINT:
         assert process.returncode == 130, output
         assert "0 of 2 runs are finished, and the same command goes on" in output
-    wait_for(lambda: emulated.traces() == before)
-    wait_for(lambda: (tmp_path / "out" / SEED_1 / "summary.json").exists())
-    wait_for(lambda: is_free(tmp_path / "out" / ".lock"))  # its run may still be drawing
+    wait_until(lambda: emulated.traces() == before)
+    wait_until(lambda: (tmp_path / "out" / SEED_1 / "summary.json").exists())
+    wait_until(lambda: is_free(tmp_path / "out" / ".lock"))  # its run may still be drawing
 
     again = start(tmp_path, "--jobs", "1", "--seeds", "1")
     output, _ = again.communicate(timeout=240)
@@ -88,10 +87,3 @@ def is_free(lock: Path) -> bool:
         except BlockingIOError:
             return False
     return True
-
-
-def wait_for(condition: Callable[[], bool], seconds: float = 120) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.1)

@@ -12,6 +12,7 @@ import pytest
 
 from netem import kernel, kernel_build
 from scenarios.errors import BadInput
+from tests.waiting import wait_until
 
 ROOT = Path(__file__).parent.parent
 
@@ -89,13 +90,6 @@ def start(tmp_path: Path, cache: Path) -> Iterator[Callable[..., "subprocess.Pop
 def line_of(process: "subprocess.Popen[str]") -> str:
     assert process.stdout is not None
     return process.stdout.readline().strip()
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 20
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 def test_second_use_builds_nothing_and_says_nothing(cache: Path, builds: list[Path]) -> None:
@@ -195,7 +189,7 @@ def test_killed_builder_ends_its_tools_and_the_next_one_sweeps(
 ) -> None:
     builder = start("slow")
     tool = tmp_path / "count.pid"
-    wait_until(lambda: tool.exists() and tool.read_text() != "")
+    wait_until(lambda: tool.exists() and tool.read_text() != "", 20)
     [left] = cache.glob("*.building")
 
     builder.kill()
@@ -203,7 +197,9 @@ def test_killed_builder_ends_its_tools_and_the_next_one_sweeps(
 
     # A zombie is as good as gone: whether init reaps it is not ours to say.
     stat = Path(f"/proc/{tool.read_text().strip()}/stat")
-    wait_until(lambda: not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] == "Z")
+    wait_until(
+        lambda: not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] == "Z", 20
+    )
     assert left.exists()
     assert kernel.cached() is None
     assert kernel.ensure(quiet).read_text() == "kernel"
@@ -225,7 +221,9 @@ def test_interrupt_ends_the_whole_group_of_a_tool(tmp_path: Path) -> None:
         )
 
     stat = Path(f"/proc/{pid.read_text().strip()}/stat")
-    wait_until(lambda: not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] == "Z")
+    wait_until(
+        lambda: not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] == "Z", 20
+    )
 
 
 def test_options_that_drop_out_are_named() -> None:
@@ -345,7 +343,7 @@ def test_killed_kernel_takes_its_helper_processes_along(tmp_path: Path) -> None:
     process.send_signal(signal.SIGKILL)
     process.wait(10)
 
-    wait_until(lambda: group_members(process.pid) == [])
+    wait_until(lambda: group_members(process.pid) == [], 20)
     assert process.stdout is not None
     process.stdout.close()
 

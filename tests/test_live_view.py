@@ -7,7 +7,7 @@ import socket
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -20,6 +20,7 @@ from tests.browser import Page, browser
 from tests.fake_run import FakeRun
 from tests.live_pages import fresh, served
 from tests.test_live_records import write_round
+from tests.waiting import wait_until
 
 ROUND = "waterfall.dataset.round"
 
@@ -28,13 +29,6 @@ ROUND = "waterfall.dataset.round"
 def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
     with browser(tmp_path_factory.mktemp("browser")) as found:
         yield found
-
-
-def wait_until(condition: Callable[[], bool], seconds: float = 60) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.1)
 
 
 def servers() -> list[psutil.Process]:
@@ -116,7 +110,7 @@ def test_the_page_shows_a_new_round_and_keeps_what_was_chosen(page: Page, tmp_pa
         assert page.run("document.getElementById('live').textContent") == "live"
         assert "no round finished" in page.run("document.getElementById('result').textContent")
         FakeRun(tmp_path / "run", rounds=4)
-        wait_until(lambda: page.run(rounds) == 4)
+        wait_until(lambda: page.run(rounds) == 4, 60)
         page.click("#round-after")
         page.click("#zoom-in")
         page.click("#axis input[value=rounds]")
@@ -125,7 +119,7 @@ def test_the_page_shows_a_new_round_and_keeps_what_was_chosen(page: Page, tmp_pa
         assert page.run(ROUND) == "3"
 
         write_round(tmp_path / "run", 5)
-        wait_until(lambda: page.run(rounds) == 5)
+        wait_until(lambda: page.run(rounds) == 5, 60)
 
         assert page.run(ROUND) == "3"
         assert page.run("waterfall.dataset.from + ' ' + waterfall.dataset.to") == zoomed
@@ -134,7 +128,7 @@ def test_the_page_shows_a_new_round_and_keeps_what_was_chosen(page: Page, tmp_pa
         (tmp_path / "run" / "summary.json").write_text(json.dumps({"name": "done"}))
 
     # The last answer came while the command was ending, so it lacks nothing.
-    wait_until(lambda: "over" in page.run("document.getElementById('live').textContent"))
+    wait_until(lambda: "over" in page.run("document.getElementById('live').textContent"), 60)
     assert page.run("document.querySelector('#result h1').textContent") == "done"
     assert page.run(ROUND) == "3"
     assert page.complaints == []
@@ -149,13 +143,13 @@ def test_a_sweeps_runs_come_one_by_one_and_the_chosen_one_stays_chosen(
         assert page.run("document.getElementById('main').textContent") == "No run has begun yet."
         for name in names[1:]:
             FakeRun(name, rounds=2)
-        wait_until(lambda: page.run("document.querySelectorAll('#runs tbody tr').length") == 2)
+        wait_until(lambda: page.run("document.querySelectorAll('#runs tbody tr').length") == 2, 60)
         page.click("#runs tr:nth-child(2) button")
         shown = "document.querySelector('#result h2').textContent"
         assert page.run(shown) == "third"
 
         FakeRun(names[0], rounds=3)
-        wait_until(lambda: page.run("document.querySelectorAll('#runs tbody tr').length") == 3)
+        wait_until(lambda: page.run("document.querySelectorAll('#runs tbody tr').length") == 3, 60)
 
         assert page.run(shown) == "third"
     assert page.complaints == []

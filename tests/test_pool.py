@@ -5,9 +5,9 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +20,7 @@ from learning.seam import Result, Task, TrainingFailed
 from learning.spool import MODEL, Spool, oldest, write_task
 from learning.supervisor import PoolBroken, WorkerPool
 from protocols.wire import Message, write_file
+from tests.waiting import wait_until
 
 ROOT = Path(__file__).resolve().parents[1]
 WAIT_SECONDS = 60
@@ -31,13 +32,7 @@ def task(job: str, client: int = 0, epochs: int = 1) -> Task:
     return Task(job, client, epochs, 10, 0.05, 0.9, 1e-4, True, 7, "", {}, weights)
 
 
-def wait_for(condition: Callable[[], bool], meanwhile: Callable[[], None] | None = None) -> None:
-    deadline = time.monotonic() + WAIT_SECONDS
-    while not condition():
-        assert time.monotonic() < deadline
-        if meanwhile:
-            meanwhile()
-        time.sleep(0.002)
+wait_for = partial(wait_until, seconds=WAIT_SECONDS, every=0.002)
 
 
 def gone(pid: int) -> bool:
@@ -100,7 +95,7 @@ def claimer(spool: Spool, job: str) -> int | None:
 
 
 def kill_whoever_has(job: str, pool: WorkerPool) -> None:
-    wait_for(lambda: claimer(pool.spool, job) is not None, pool.check)
+    wait_for(lambda: claimer(pool.spool, job) is not None, meanwhile=pool.check)
     index = claimer(pool.spool, job)
     assert index is not None
     pid = pool.pids()[index]
@@ -210,7 +205,7 @@ def test_workers_that_do_not_start_break_the_pool(run_dir: Path, tmp_path: Path)
 
     broken.start()
     with pytest.raises(PoolBroken, match=r"worker 0 does not start.*code 3.*no torch here"):
-        wait_for(lambda: False, broken.check)
+        wait_for(lambda: False, meanwhile=broken.check)
     broken.stop()
 
 

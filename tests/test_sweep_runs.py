@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from scenarios.errors import BadInput
 from tests.lines import PATIENCE
 from tests.processes import alive
 from tests.sweep_stand_ins import FAILS, GOES_ON, Programs, Watcher, process_id, some_runs
+from tests.waiting import wait_until
 
 ROOT = Path(__file__).resolve().parent.parent
 # A sweep of one scenario file into a directory, its runs doing what a line of shell says.
@@ -45,13 +45,6 @@ def go(out: Path, programs: Programs, watcher: Watcher, count: int = 2, jobs: in
 
 def failures(outcomes: list[Ended]) -> dict[str, str | None]:
     return {ended.run.id: ended.failure for ended in outcomes}
-
-
-def wait_until(condition: Callable[[], bool], seconds: float = PATIENCE) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.02)
 
 
 def test_every_run_gets_its_resolved_scenario_and_leaves_its_log(tmp_path: Path) -> None:
@@ -245,6 +238,6 @@ def test_a_killed_sweep_takes_its_runs_along_and_a_new_one_waits_for_them(
         pass
     process.kill()
 
-    wait_until(lambda: not any(map(alive, pids(tmp_path / "out"))))
+    wait_until(lambda: not any(map(alive, pids(tmp_path / "out"))), PATIENCE)
     with claimed(tmp_path / "out"):
         pass
