@@ -69,13 +69,8 @@ def parser() -> argparse.ArgumentParser:
 def _add_sweep(commands: Any) -> None:
     sweep = commands.add_parser("sweep", help="run a table of scenarios, then compare them")
     sweep.add_argument("file", help="a sweep file, or a scenario: all of its variants")
-    sweep.add_argument("--size", help="the size of all runs")
     sweep.add_argument("--seeds", metavar="1,2,3", help="the seeds of all runs")
-    sweep.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="changes")
-    sweep.add_argument("--jobs", type=int, metavar="N", help="runs at once (default: one per core)")
-    sweep.add_argument("--out", help="where the runs go (default: sweeps/NAME)")
-    sweep.add_argument("--data", type=Path, help=_DATA_HELP)
-    _add_live(sweep)
+    _add_many_runs(sweep, "sweeps/NAME")
     sweep.set_defaults(command=_sweep)
 
 
@@ -86,13 +81,20 @@ def _add_links(commands: Any) -> None:
     links.add_argument("--profiles", required=True, metavar="A,B", help="from `profiles`")
     links.add_argument("--seeds", type=int, metavar="N", help="as many runs of each (seeds 1 to N)")
     links.add_argument("--variants", metavar="A,B", help="the scenario's methods (default: all)")
-    links.add_argument("--size", help="the size of all runs")
-    links.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="changes")
-    links.add_argument("--jobs", type=int, metavar="N", help="runs at once (default: one per core)")
-    links.add_argument("--out", help="where the runs go (default: sweeps/links-NAME-TIER)")
-    links.add_argument("--data", type=Path, help=_DATA_HELP)
-    _add_live(links)
+    _add_many_runs(links, "sweeps/links-NAME-TIER")
     links.set_defaults(command=_links)
+
+
+def _add_many_runs(parser: argparse.ArgumentParser, place: str) -> None:
+    """What `sweep` and `links` say about all of their runs."""
+    parser.add_argument("--size", help="the size of all runs")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="changes")
+    parser.add_argument(
+        "--jobs", type=int, metavar="N", help="runs at once (default: one per core)"
+    )
+    parser.add_argument("--out", help=f"where the runs go (default: {place})")
+    parser.add_argument("--data", type=Path, help=_DATA_HELP)
+    _add_live(parser)
 
 
 def _add_live(parser: argparse.ArgumentParser) -> None:
@@ -201,16 +203,7 @@ def _data_dir(options: argparse.Namespace) -> Path | None:
 def _sweep(options: argparse.Namespace) -> int:
     from cli.sweep import sweep
 
-    return sweep(
-        options.file,
-        size=options.size,
-        seeds=options.seeds,
-        changes=options.changes,
-        jobs=options.jobs,
-        out=options.out,
-        data_dir=_data_dir(options),
-        live=options.live,
-    )
+    return sweep(options.file, seeds=options.seeds, **_many_runs(options))
 
 
 def _links(options: argparse.Namespace) -> int:
@@ -222,13 +215,13 @@ def _links(options: argparse.Namespace) -> int:
         profiles=options.profiles,
         seeds=options.seeds,
         variants=options.variants,
-        size=options.size,
-        changes=options.changes,
-        jobs=options.jobs,
-        out=options.out,
-        data_dir=_data_dir(options),
-        live=options.live,
+        **_many_runs(options),
     )
+
+
+def _many_runs(options: argparse.Namespace) -> dict[str, Any]:
+    said = {key: getattr(options, key) for key in ("size", "changes", "jobs", "out", "live")}
+    return {**said, "data_dir": _data_dir(options)}
 
 
 def _compare(options: argparse.Namespace) -> int:

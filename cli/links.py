@@ -5,7 +5,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from cli.sweep import directory_of, run_table
+from cli.sweep import INTERRUPTED, directory_of, run_table
 from cli.sweep_runs import Command
 from netem import profiles as known
 from reports.replace import replace_text
@@ -16,7 +16,6 @@ from scenarios.suggest import did_you_mean
 from scenarios.sweeps import Runs, Sweep
 
 _LONGEST_NAME = 64  # of a sweep
-_INTERRUPTED = 130
 
 
 def links(
@@ -38,7 +37,7 @@ def links(
     runs = expand(table, Options(size, None, changes))
     directory = directory_of(table, out)
     code = run_table(table, runs, jobs, directory, data_dir, command, live)
-    if code != _INTERRUPTED:
+    if code != INTERRUPTED:
         _conclude(directory, runs, f"links.{tier}")
     return code
 

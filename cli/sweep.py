@@ -18,6 +18,7 @@ from scenarios.expansion import Options, SweepRun, expand
 from scenarios.sweeps import Sweep
 
 SWEEPS = Path("sweeps")
+INTERRUPTED = 130  # exit code
 
 
 def sweep(
@@ -69,7 +70,7 @@ def run_table(
         except KeyboardInterrupt:
             count = f"{display.finished} of {len(runs)} runs are finished"
             _say(f"interrupted; {count}, and the same command goes on from here")
-            return 130
+            return INTERRUPTED
         broken = [run.run.id for run in ended if run.failure is not None]
         return _conclude(table, directory, runs, broken)
 
