@@ -12,6 +12,8 @@ from reports.used_links import WAYS, UsedLinks
 from scenarios.plan import Plan
 
 WAIT = "wait"
+BOTH = "links"  # as a phase: a tier's up and down together
+_ONE_SIDED = 2 / 3  # so much of a tier's time in one direction: the other does not matter
 
 Seconds = dict[str, float]
 
@@ -101,3 +103,8 @@ def usual_seconds(events: Iterable[Event], plan: Plan) -> dict[tuple[str, str], 
 
 def is_transfer(part: Part) -> bool:
     return part.phase in WAYS.values()
+
+
+def phase_or_both(phase: str, time: float, of_place: float) -> str:
+    """Both directions of a tier are one part, unless nearly all of its time is in one."""
+    return BOTH if phase in WAYS.values() and time < _ONE_SIDED * of_place else phase

@@ -3,13 +3,12 @@
 from collections.abc import Iterable, Mapping
 from statistics import fmean
 
-from reports.attribution import WAIT, Attribution, Part, is_transfer
+from reports.attribution import BOTH, WAIT, Attribution, Part, phase_or_both
 from reports.replay import Change
 from reports.used_links import DOWN, UP
 from reports.what_if import WhatIf
 from scenarios.plan import Plan
 
-ONE_SIDED = 2 / 3  # so much of a tier's time in one direction: the other does not matter
 _DOMINANT = 0.6  # so much of a part's time at one node, ...
 _SLOWER = 1.1  # ... which usually takes so many times as long as the others: it is that node's
 
@@ -36,12 +35,11 @@ def sentence(attributed: Attribution, tried: Iterable[WhatIf], usual: Usual, pla
 
 
 def _largest(attributed: Attribution) -> Part:
-    """Both directions of a tier are one part, unless nearly all of its time is in one."""
+    """The part with most of the time; of a tier both directions as one, see `phase_or_both`."""
     merged: dict[tuple[str, str], Part] = {}
     for part in attributed.parts.values():
-        whole = attributed.by_tier[part.place]
-        both = is_transfer(part) and part.seconds < ONE_SIDED * whole
-        key = part.place, "links" if both else part.phase
+        phase = phase_or_both(part.phase, part.seconds, attributed.by_tier[part.place])
+        key = part.place, phase
         into = merged.setdefault(key, Part(*key))
         into.seconds += part.seconds
         for node, seconds in part.by_node.items():
@@ -54,7 +52,7 @@ def _culprit(part: Part, usual: Usual) -> str | None:
     name = max(part.by_node, key=lambda node: part.by_node[node])
     if part.by_node[name] <= _DOMINANT * part.seconds:
         return None
-    ways = (UP, DOWN) if part.phase == "links" else (part.phase,)
+    ways = (UP, DOWN) if part.phase == BOTH else (part.phase,)
     own = sum(usual.get((part.place, way), {}).get(name, 0.0) for way in ways)
     others = sum(
         fmean([s for node, s in usual.get((part.place, way), {}).items() if node != name] or [0.0])
@@ -68,7 +66,7 @@ def _fits(change: Change, part: Part) -> bool:
     if change.place != part.place:
         return False
     rates = (change.rate_up > 1, change.rate_down > 1)
-    wanted = {UP: (True, False), DOWN: (False, True), "links": (True, True)}.get(part.phase)
+    wanted = {UP: (True, False), DOWN: (False, True), BOTH: (True, True)}.get(part.phase)
     if wanted is None:
         return rates == (False, False) and change.delay == 1 and change.faster(part.phase) > 1
     return rates == wanted or change.delay < 1

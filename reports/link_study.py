@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from statistics import fmean
 
-from reports.bottleneck_sentence import ONE_SIDED
+from reports.attribution import BOTH, phase_or_both
 from reports.comparison import Group
 from reports.comparison_over import Over, compare_over
 from reports.comparison_runs import Run
@@ -16,7 +16,6 @@ from scenarios.errors import BadInput
 COMPUTING, NETWORK, WAITING = "computing", "network", "waiting"
 KINDS = (COMPUTING, NETWORK, WAITING)
 _KIND = {"compute": COMPUTING, "aggregate": COMPUTING, UP: NETWORK, DOWN: NETWORK}
-_BOTH = "links"  # as a phase: up and down
 
 
 @dataclass(frozen=True)
@@ -46,8 +45,7 @@ class Cell:
         merged: dict[str, float] = defaultdict(float)
         for part, share in self.parts.items():
             place, _, phase = part.rpartition(" ")
-            both = phase in (UP, DOWN) and share < ONE_SIDED * tiers[place]
-            merged[f"{place} {_BOTH}" if both else part] += share
+            merged[f"{place} {phase_or_both(phase, share, tiers[place])}"] += share
         name = max(merged, key=lambda part: merged[part], default=None)
         return None if name is None else (name, merged[name])
 
@@ -114,7 +112,7 @@ def part_words(part: str) -> str:
         return f"the {place}s' computing" if place != "cloud" else "the cloud's computing"
     if phase == "aggregate":
         return f"aggregation at the {place}"
-    words = {UP: "upload", DOWN: "download", _BOTH: "link"}.get(phase)
+    words = {UP: "upload", DOWN: "download", BOTH: "link"}.get(phase)
     return f"the {place} {words}" if words else "waiting"
 
 
