@@ -1,33 +1,14 @@
 """The wire format carries arrays without copies and refuses everything it should, by name."""
 
-from pathlib import Path
-
 import msgpack
 import numpy as np
 import pytest
 import zmq
 
-from protocols.wire import (
-    REASONS,
-    VERSION,
-    Expected,
-    Message,
-    Refused,
-    decode,
-    encode,
-    read_file,
-    write_file,
-)
+from protocols.wire import REASONS, VERSION, Expected, Message, Refused, decode, encode
 from protocols.wire.checks import WHOLE_BYTES
 from protocols.wire.header import MAX_HEADER_BYTES, MAX_TENSORS
-
-ANY = Expected()
-
-
-def update(**tensors: np.ndarray) -> Message:
-    """A small update with a weight and a counter, or with the tensors given."""
-    weights = {"fc.weight": np.arange(6, dtype=np.float32).reshape(2, 3), "seen": np.array(7)}
-    return Message("update", "client3", 2, {"samples": 600}, tensors or weights)
+from tests.wire_messages import ANY, same, update
 
 
 def header_fields(frames: list[bytes | memoryview]) -> list[object]:
@@ -42,15 +23,6 @@ def refusal(frames: list[bytes | memoryview], expected: Expected = ANY) -> Refus
         decode(frames, expected)
     assert caught.value.reason in REASONS
     return caught.value
-
-
-def same(left: Message, right: Message) -> None:
-    assert (left.kind, left.sender, left.round) == (right.kind, right.sender, right.round)
-    assert left.meta == right.meta
-    assert list(left.tensors) == list(right.tensors)
-    for name, array in left.tensors.items():
-        assert array.dtype == right.tensors[name].dtype
-        np.testing.assert_array_equal(array, right.tensors[name], strict=True)
 
 
 @pytest.mark.parametrize("parameters", [62_000, 2_200_000, 11_200_000])
@@ -349,54 +321,3 @@ def test_meta_carries_plain_nested_data() -> None:
     meta = {"a": None, "b": [1, 2.5, "x", True], "c": {"d": {"e": -(2**63)}}}
 
     assert decode(encode(Message("hello", "edge1", 0, meta)), ANY).meta == meta
-
-
-def test_a_file_comes_back_and_leaves_nothing_else(tmp_path: Path) -> None:
-    message = update(x=np.ones(3, np.float32), y=np.zeros((0, 2)), z=np.arange(90_000.0))
-
-    write_file(tmp_path / "a.model", message)
-
-    same(message, read_file(tmp_path / "a.model"))
-    assert [path.name for path in tmp_path.iterdir()] == ["a.model"]
-
-
-def test_a_file_is_written_over_in_one_step(tmp_path: Path) -> None:
-    write_file(tmp_path / "a.model", update(x=np.ones(3)))
-    reading = read_file(tmp_path / "a.model")
-
-    write_file(tmp_path / "a.model", update(x=np.zeros(5)))
-
-    np.testing.assert_array_equal(reading.tensors["x"], np.ones(3))
-    assert read_file(tmp_path / "a.model").tensors["x"].shape == (5,)
-
-
-def test_a_file_is_held_to_what_is_expected(tmp_path: Path) -> None:
-    write_file(tmp_path / "a.model", update())
-
-    with pytest.raises(Refused, match="kind"):
-        read_file(tmp_path / "a.model", Expected(kinds=frozenset({"task"})))
-    with pytest.raises(Refused, match="oversize"):
-        read_file(tmp_path / "a.model", Expected(max_bytes=-400_000))
-
-
-def test_a_file_that_could_not_be_written_leaves_nothing(tmp_path: Path) -> None:
-    (tmp_path / "a.model").mkdir()
-
-    with pytest.raises(OSError, match="directory"):
-        write_file(tmp_path / "a.model", update())
-
-    assert [path.name for path in tmp_path.iterdir()] == ["a.model"]
-
-
-def test_a_file_cut_anywhere_or_lengthened_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "a.model"
-    write_file(path, update())
-    content = path.read_bytes()
-
-    for length in range(len(content)):
-        path.write_bytes(content[:length])
-        with pytest.raises(Refused, match="truncated"):
-            read_file(path)
-    path.write_bytes(content + b"0")
-    with pytest.raises(Refused, match="malformed"):
-        read_file(path)
