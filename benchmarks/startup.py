@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from cli.following import tail
+from contracts.plan import Plan
 from netem.backends.guest import Guest
 from netem.backends.process import LAUNCHER
 from netem.signals import WORKERS_READY
 from netem.spool import RunSpool, sweep
 from protocols.wire import Message, write_file
 from scenarios import loader, planner
-from scenarios.plan import Plan
 
 _PATIENCE_SECONDS = 1200.0
 

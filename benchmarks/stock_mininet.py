@@ -9,7 +9,7 @@ from mininet.net import Mininet
 from mininet.nodelib import LinuxBridge
 from mininet.topo import Topo
 
-from scenarios.plan import Plan
+from contracts.plan import Plan
 
 
 class StockTopo(Topo):

@@ -4,7 +4,7 @@ import signal
 import sys
 
 from cli import commands
-from scenarios.errors import BadInput
+from contracts.errors import BadInput
 
 
 def main() -> int:

@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from scenarios.errors import BadInput
+from contracts.errors import BadInput
 
 _DATA_HELP = "data sets in torchvision's layout (or METRONOME_DATA)"
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from contracts.errors import BadInput
 from reports.comparison import Comparison, Target, compare_runs
 from reports.comparison_csv import comparison_csv
 from reports.comparison_figure import draw_comparison
@@ -18,7 +19,6 @@ from reports.grid_figure import draw_over
 from reports.grid_table import over_csv
 from reports.replace import replace_text
 from reports.rho_figure import draw_rho
-from scenarios.errors import BadInput
 
 RUNS = Path("runs")
 

@@ -7,11 +7,11 @@ import psutil
 from rich.console import Console
 from rich.table import Table
 
+from contracts.plan import LinkSpec
 from netem import backends, kernel
 from netem.backends.guest import SHARED_MEMORY, STOCK_KERNEL
 from netem.capabilities import probe
-from scenarios import loader, planner
-from scenarios.plan import LinkSpec
+from scenarios import loader, wiring
 
 
 def doctor() -> int:
@@ -41,7 +41,7 @@ def doctor() -> int:
     console.print(table)
     scenario = loader.load("quickstart")
     links = [
-        LinkSpec("host", "switch", tier, None, *planner.shapes(link))
+        LinkSpec("host", "switch", tier, None, *wiring.shapes(link))
         for tier, link in scenario.links.items()
     ]
     for clock in ("virtual", "wall"):

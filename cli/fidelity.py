@@ -12,12 +12,12 @@ from rich.console import Console
 from rich.table import Table
 
 from cli.following import tail
+from contracts.errors import BadInput
 from netem import matrix
 from netem.backends.guest import Guest
 from netem.matrix import Cell
 from netem.spool import RunSpool, sweep
 from scenarios import loader, planner
-from scenarios.errors import BadInput
 
 _PATIENCE_SECONDS = 1800.0
 _POLL_SECONDS = 0.2

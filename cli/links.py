@@ -7,10 +7,10 @@ from rich.console import Console
 
 from cli.sweep import INTERRUPTED, directory_of, run_table
 from cli.sweep_runs import Command
+from contracts.errors import BadInput
 from netem import profiles as known
 from reports.replace import replace_text
 from scenarios import files, loader
-from scenarios.errors import BadInput
 from scenarios.expansion import Options, SweepRun, expand
 from scenarios.suggest import did_you_mean
 from scenarios.sweeps import Runs, Sweep

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from scenarios.errors import BadInput
+from contracts.errors import BadInput
 
 ROOT = Path(__file__).resolve().parent.parent
 LAST_LOOK = 3.0  # seconds at the end for pages that are open: they ask every second

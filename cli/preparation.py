@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from contracts.errors import BadInput
+from contracts.plan import Plan
 from scenarios import loader, planner
-from scenarios.errors import BadInput
-from scenarios.plan import Plan
 from scenarios.schema import Device, Scenario
 
 if TYPE_CHECKING:

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cli.compare import new_directory
+from contracts.errors import BadInput
 from reports.comparison_runs import run_directories
 from reports.report import write_report
 from reports.run_records import RunRecords
-from scenarios.errors import BadInput
 
 
 def report(runs: Sequence[str], out: str | None) -> int:

@@ -12,8 +12,8 @@ from cli.sweep_display import SweepDisplay
 from cli.sweep_places import claimed, finished
 from cli.sweep_runs import Command, metronome_run, run_all
 from cli.sweep_shares import jobs_at_once, sharing_cores
+from contracts.errors import BadInput
 from scenarios import sweeps
-from scenarios.errors import BadInput
 from scenarios.expansion import Options, SweepRun, expand
 from scenarios.sweeps import Sweep
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from contracts.errors import BadInput
 from scenarios import loader
-from scenarios.errors import BadInput
 from scenarios.expansion import SweepRun
 from scenarios.schema import Scenario
 

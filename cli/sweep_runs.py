@@ -11,9 +11,9 @@ from typing import Protocol
 
 from cli.sweep_child import Ended, Running
 from cli.sweep_places import Place, clear, place
+from contracts.errors import BadInput
 from netem.spool import sweep as clear_spools
 from scenarios import loader
-from scenarios.errors import BadInput
 from scenarios.expansion import SweepRun
 
 _POLL_SECONDS = 0.2

@@ -4,7 +4,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 
-from scenarios.errors import BadInput
+from contracts.errors import BadInput
 from scenarios.expansion import SweepRun
 
 

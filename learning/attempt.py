@@ -5,8 +5,8 @@ import traceback
 
 import numpy as np
 
+from contracts.training import Result, Task, TrainingFailed
 from learning.context import Context
-from learning.seam import Result, Task, TrainingFailed
 from learning.training import train
 
 

@@ -11,10 +11,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from contracts.training import SERVER
 from learning import datasets, lenet_training, models
 from learning.datasets import Dataset
 from learning.memory import keep_freed_memory
-from learning.seam import SERVER
 
 CACHED_BYTES = 256 * 2**20
 

@@ -17,11 +17,11 @@ from pathlib import Path
 
 import numpy as np
 
+from contracts.errors import BadInput
 from learning import tiny
 from learning.cache import cache_dir, read_arrays, write_arrays
 from learning.idx import read_idx
 from learning.rows import Rows
-from scenarios.errors import BadInput
 
 DEBIAN_FASHION_MNIST = Path("/usr/share/datasets/fashion-mnist")
 _PARTS = ("train_images", "train_labels", "test_images", "test_labels")

@@ -12,9 +12,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from contracts.training import SERVER
 from learning.context import Context
 from learning.models import load_weights
-from learning.seam import SERVER
 
 _BATCH = 500
 

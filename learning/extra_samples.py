@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor
 
+from contracts.training import EXTRA_IMAGES, EXTRA_LABELS, Task
 from learning.context import Context
-from learning.seam import EXTRA_IMAGES, EXTRA_LABELS, Task
 
 
 def beside_own(task: Task, context: Context) -> tuple[Tensor, Tensor]:

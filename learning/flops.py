@@ -12,8 +12,8 @@ from typing import Any
 
 from learning import models
 from learning.cache import cache_dir, write_json
-from learning.layers import tapped
 from protocols.costs import StepCosts
+from protocols.layers import tapped
 
 DEFINITIONS = (
     *("models.py", "fedrl_cnn.py", "fsl_cnn.py", "lenet.py", "multicell_cnn.py", "resnet.py"),

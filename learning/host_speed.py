@@ -5,8 +5,8 @@ import time
 import numpy as np
 import torch
 
+from contracts.training import Task
 from learning.context import Context
-from learning.seam import Task
 from learning.training import train
 
 _MEMORY_BYTES = 64 << 20

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import torch
 
+from contracts.training import Result, Task
 from learning.attempt import attempt
 from learning.context import Context
-from learning.seam import Result, Task
 
 
 class InlineTrainer:

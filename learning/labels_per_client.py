@@ -5,7 +5,7 @@ FSL, section V-A: n_i = n / N samples of C label classes, n_i / C of each, witho
 
 import numpy as np
 
-from scenarios.errors import BadInput
+from contracts.errors import BadInput
 
 
 def deal(

@@ -7,9 +7,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from contracts.training import Task
 from learning.lenet import LeNet5
 from learning.native import library
-from learning.seam import Task
 
 _MOST_CLASSES = 64  # the sizes of arrays in lenet5.c
 _MOST_CHANNELS = 3

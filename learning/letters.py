@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
-from scenarios.errors import BadInput
+from contracts.errors import BadInput
 
 FONT = Path("/usr/share/fonts/opentype/urw-base35/Z003-MediumItalic.otf")
 _PACKAGE = "fonts-urw-base35"

@@ -7,10 +7,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from scenarios.cells import main_classes
-from scenarios.errors import BadInput
+from contracts.errors import BadInput
 
 _CHOSEN = 2  # classes of one client
+
+
+def main_classes(cell: int, cells: int, classes: int) -> list[int]:
+    """The classes that a cell's own clients have: an equal share of all, in a row."""
+    each = classes // cells
+    return list(range(cell * each, (cell + 1) * each))
 
 
 def deal(

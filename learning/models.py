@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scenarios.errors import BadInput
+from contracts.errors import BadInput
 
 if TYPE_CHECKING:
     from torch import Tensor, nn

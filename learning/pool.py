@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from learning.seam import Result, Task, TrainingFailed
+from contracts.training import Result, Task, TrainingFailed
 from learning.spool import Spool, read_result, write_task
 from protocols.wire import Refused
 

@@ -4,20 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 
+from contracts.errors import BadInput
 from learning import letters, stl10
 from learning.datasets import Dataset
-from scenarios.errors import BadInput
-
-if TYPE_CHECKING:
-    from scenarios.server_data import ServerData
 
 _STREAM = 0x73727672  # keeps these draws apart from others made with the same seed
 
 Samples = tuple[np.ndarray, np.ndarray]  # images uint8 (n_0, C, H, W) and labels int64
+
+
+class ServerData(Protocol):
+    """What a scenario's section [server_data] says; only the keys of its kind are set."""
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def samples(self) -> int | None: ...
+    @property
+    def clients(self) -> int | None: ...
+    @property
+    def samples_per_client(self) -> int | None: ...
+    @property
+    def source(self) -> str | None: ...
+    @property
+    def per_class(self) -> int | None: ...
 
 
 def gather(

@@ -12,7 +12,7 @@ Names starting with a dot are files still being written.
 from dataclasses import fields
 from pathlib import Path
 
-from learning.seam import Result, Task
+from contracts.training import Result, Task
 from protocols.wire import Expected, Message, read_file, write_file
 
 TASK, RESULT, ERROR, MODEL = ".task", ".result", ".error", ".model"

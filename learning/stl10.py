@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
+from contracts.errors import BadInput
 from learning.datasets import data_root
-from scenarios.errors import BadInput
 
 # STL-10's labels, which count from 1, in its own order: airplane, bird, car, cat, deer, dog,
 # horse, (monkey), ship, truck; and CIFAR-10's for the same.

@@ -11,11 +11,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from contracts.training import Result, Task
 from learning import extra_samples, lenet_training
 from learning.context import Context
 from learning.models import export, load_weights
-from learning.rules import PREFIX, LocalRule
-from learning.seam import Result, Task
+from protocols.local_rules import PREFIX, LocalRule
 
 Tensors = dict[str, np.ndarray]
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import torch
 
+from contracts.training import Task, TrainingFailed
 from learning.attempt import attempt
 from learning.context import Context
 from learning.hostprocess import Parent, parser, work_until
-from learning.seam import Task, TrainingFailed
 from learning.spool import TASK, Spool, oldest, read_task, write_error, write_result
 from protocols.wire import Refused
 

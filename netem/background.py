@@ -21,8 +21,8 @@ from netem.flows import FRAME_BYTES, PAYLOAD_BYTES, moments
 from netem.frame_counts import PortTap, Sink
 
 if TYPE_CHECKING:
+    from contracts.plan import Plan
     from netem.network import Network
-    from scenarios.plan import Plan
 
 _FIRST_PORT = 5600
 _LONGEST_SLEEP = 3600.0  # seconds

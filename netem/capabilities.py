@@ -9,8 +9,8 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from contracts.plan import Shape
 from netem import netlink, requests, syscalls
-from scenarios.plan import Shape
 
 _MAC = "02:4d:00:00:00:01"
 _PATIENCE_SECONDS = 10.0

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
 
+from contracts.errors import BadInput
 from netem import kernel_build
 from netem.kernel_build import Report
-from scenarios.errors import BadInput
 
 WAIT_SECONDS = 3600.0
 LOG_LINES_SHOWN = 12

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from scenarios.errors import BadInput
+from contracts.errors import BadInput
 
 Report = Callable[[str], None]
 

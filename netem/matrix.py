@@ -14,15 +14,15 @@ from typing import Any
 
 import numpy as np
 
+from contracts.plan import Plan, Shape
 from netem import probe
 from netem.network import Network
+from netem.shaping import default_queue
 from netem.transfer_time import Transfer
 from nodes.control import Control
 from nodes.phases import now
 from nodes.transport import ClientEndpoint, ServerEndpoint
 from protocols.wire import Expected, Message, Refused
-from scenarios.plan import Plan, Shape
-from scenarios.planner import default_queue
 
 RATES = (1e6, 10e6, 100e6, 1000e6)
 ROUND_TRIPS = (0.002, 0.020, 0.100, 0.300)

@@ -16,8 +16,8 @@ from typing import Any
 from mininet.link import Intf, Link
 from mininet.node import Host, Node, Switch
 
+from contracts.plan import Shape
 from netem import netlink, requests, syscalls
-from scenarios.plan import Shape
 
 LOOPBACK = 1  # interface indices are ours to choose: lo is 1, a host's first link 2, and so on
 _FIRST_INDEX = 2

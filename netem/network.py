@@ -5,6 +5,7 @@ from typing import Any
 
 from mininet.net import Mininet
 
+from contracts.plan import LinkSpec, Plan
 from netem import counters, topologies
 from netem.mininet_parts import (
     ForkedHost,
@@ -14,7 +15,6 @@ from netem.mininet_parts import (
     RootNamespace,
     ShapedLink,
 )
-from scenarios.plan import LinkSpec, Plan
 
 # A bucket this deep lets a busy host catch up after a late timer; the virtual clock has no late
 # timers, and there one frame is exact.

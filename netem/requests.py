@@ -12,8 +12,8 @@ import struct
 from functools import cache
 from typing import Any
 
+from contracts.plan import Shape
 from netem import shaping
-from scenarios.plan import Shape
 
 _NEW_LINK, _NEW_ADDRESS, _NEW_NEIGHBOUR = 16, 20, 28
 _NEW_DISCIPLINE, _NEW_CLASS = 36, 40

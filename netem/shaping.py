@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from scenarios.plan import Shape
+from contracts.plan import Shape
 
 FRAME_BYTES = 1514  # a full Ethernet frame as the queues see it
 DEEP = 100_000  # packets; the queue of a link without a rate never fills
+SHORTEST_QUEUE = 64  # packets: below that slow start overflows even the shortest link
 IN_ORDER = 4_000_000_000  # bytes per second: a netem with a rate keeps packets in order
 ROOT = 0xFFFFFFFF
 _HTB, _CLASS, LEAF = 0x10000, 0x10010, 0x100000
@@ -79,3 +80,10 @@ def _netem(shape: Shape) -> dict[str, Any]:
 def in_flight(rate: float, delay: float) -> int:
     """Full frames on the way at that rate."""
     return math.ceil(rate * delay / (8 * FRAME_BYTES))
+
+
+def default_queue(rate: float | None, delay: float) -> int:
+    """Packets in one bandwidth-delay product of the link's own round trip, within reason."""
+    if rate is None:
+        return DEEP
+    return max(SHORTEST_QUEUE, math.ceil(rate * 2 * delay / (8 * FRAME_BYTES)))

@@ -11,7 +11,7 @@ from typing import IO
 
 import psutil
 
-from scenarios.errors import BadInput
+from contracts.errors import BadInput
 
 _SHARED_MEMORY = Path("/dev/shm")
 _PREFIX = "metronome"

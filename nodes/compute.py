@@ -7,12 +7,12 @@ from math import ceil
 from pathlib import Path
 from typing import Any
 
+from contracts.plan import NodeSpec, Plan
+from contracts.training import Pending, Result, Task, Trainer
 from learning.pool import SpoolTrainer, Waits, sleeping, standing_still
 from learning.schedule import rate
-from learning.seam import Pending, Result, Task, Trainer
 from nodes.phases import now
 from protocols.base import Job, Work
-from scenarios.plan import NodeSpec, Plan
 
 _FIXED = ("batch_size", "momentum", "weight_decay", "shuffle")  # the same in every iteration
 

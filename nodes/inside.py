@@ -7,13 +7,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from learning.seam import Trainer
+from contracts.plan import NodeSpec, Plan
+from contracts.training import Trainer
 from netem import probe
 from nodes.compute import make_trainer
 from nodes.control import Control
 from nodes.phases import Recorder
 from protocols import registry
-from scenarios.plan import NodeSpec, Plan
 
 
 @dataclass

@@ -21,6 +21,7 @@ import msgpack  # noqa: F401
 import numpy  # noqa: F401
 import zmq  # noqa: F401
 
+from contracts.plan import Plan
 from netem import probe
 from netem.signals import INTERACTIVE, WORKERS_READY
 from nodes import client, cloud, edge  # noqa: F401
@@ -31,7 +32,6 @@ from nodes.records import Records
 from nodes.timeline import Timeline
 from nodes.warming import warm_up
 from protocols import registry
-from scenarios.plan import Plan
 
 if TYPE_CHECKING:
     from netem.background import Background

@@ -1,10 +1,10 @@
 """A node's dealings with its parent: join, receive models, send updates."""
 
+from contracts.plan import NodeSpec, Plan
 from nodes.phases import Recorder, now
 from nodes.transport import PORT, ClientEndpoint
 from protocols.base import Package
 from protocols.wire import Expected, Message, Refused
-from scenarios.plan import NodeSpec, Plan
 
 _DOWNLOADS = {"model": "download", "data": "supply"}  # what each is called on the record
 

@@ -7,8 +7,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from contracts.plan import Plan
 from netem.counters import LinkCounters
-from scenarios.plan import Plan
 
 _LINK_COLUMNS = ("bytes_up", "bytes_down", "packets_up", "packets_down", "drops_up", "drops_down")
 _BACKGROUND_COLUMNS = ("background_up", "background_down")  # of the bytes, where there is any

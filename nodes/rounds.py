@@ -7,6 +7,7 @@ from math import ceil
 
 import zmq
 
+from contracts.plan import NodeSpec, Plan
 from nodes.compute import Computer, Running, sleep_until
 from nodes.control import Control
 from nodes.membership import Members
@@ -14,7 +15,6 @@ from nodes.phases import Recorder, now
 from nodes.transport import PORT, ServerEndpoint, first_to_hear
 from protocols.base import Moment, Package, Server
 from protocols.wire import Expected, Message, Refused
-from scenarios.plan import NodeSpec, Plan
 
 _JOIN = frozenset({"join"})
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol
 
+from contracts.plan import Plan, Shape
 from netem import mobility
 from netem.mobility import Change, Leg
 from netem.radio import Radio
 from nodes.varying import Varying
-from scenarios.plan import Plan, Shape
 
 _LONGEST_WAIT = 3600.0  # seconds: what the kernel's timers hold has an end
 

@@ -3,13 +3,13 @@
 import heapq
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from socket import socket
 from typing import Any, Protocol
 
+from contracts.plan import LinkSpec, Plan, Shape
+from contracts.traces import Row, Trace
 from netem import netlink
-from netem.traces import Trace, shapes_at
-from scenarios.plan import LinkSpec, Plan, Shape
 
 
 class Changeable(Protocol):
@@ -121,6 +121,21 @@ def _followers(plan: Plan) -> Iterator[Followers]:
         link = group[0]
         trace = plan.trace(link)
         assert trace is not None and link.trace is not None
-        shapes = [shapes_at(link, row) for row in trace.rows]
+        shapes = [_shapes_at(link, row) for row in trace.rows]
         names = [link.name for link in group]
         yield Followers(link.trace, trace, names, shapes, link.trace_row - 1, link.trace_row)
+
+
+def _shapes_at(link: LinkSpec, row: Row) -> tuple[Shape, Shape]:
+    """The link's two directions as that row of its trace has them."""
+    assert link.up is not None and link.down is not None
+    up, down = (
+        replace(
+            shape,
+            rate=rate,
+            delay=shape.delay if row.delay is None else row.delay,
+            loss=shape.loss if row.loss is None else row.loss,
+        )
+        for shape, rate in ((link.up, row.rate_up), (link.down, row.rate_down))
+    )
+    return up, down

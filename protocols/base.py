@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from learning.seam import EXTRA_LABELS, Result
+from contracts.training import EXTRA_LABELS, Result
 from protocols.wire import Refused
 
 Tensors = dict[str, np.ndarray]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from learning.seam import EXTRA_IMAGES, EXTRA_LABELS
+from contracts.training import EXTRA_IMAGES, EXTRA_LABELS
 from protocols import fedavg, server_learning
 from protocols.base import Package, Tensors, Work
 from protocols.wire import Refused

@@ -12,9 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from learning import rules
-from learning.seam import Result, Task
-from protocols import fedavg
+from contracts.training import Result, Task
+from protocols import fedavg, local_rules
 from protocols.averaging import WeightedMean
 from protocols.base import Package, Tensors, Work, sample_count
 from protocols.costs import StepCosts
@@ -79,7 +78,7 @@ class Client(fedavg.Client):
         self.h = self.h or zeros(package.tensors)
         work = super().work(package)
         work.rule, work.settings = "feddyn", {"alpha": self.settings.alpha}
-        work.tensors = put_under(rules.PREFIX, self.h)
+        work.tensors = put_under(local_rules.PREFIX, self.h)
         return work
 
     def reply(self, package: Package, result: Result) -> Package:
@@ -96,7 +95,7 @@ def extra_flops(costs: StepCosts) -> list[float]:
     return [4.0 * costs.parameters]
 
 
-class LocalRule(rules.LocalRule):
+class LocalRule(local_rules.LocalRule):
     """The gradient of -<h_i, w> + alpha/2 |w - w_t|^2: alpha (w - w_t) - h_i."""
 
     def __init__(self, settings: dict[str, Any]) -> None:
@@ -105,7 +104,7 @@ class LocalRule(rules.LocalRule):
     def start(self, parameters: Sequence[tuple[str, nn.Parameter]], task: Task) -> None:
         import torch
 
-        own = take_from(rules.PREFIX, task.tensors)
+        own = take_from(local_rules.PREFIX, task.tensors)
         self._begun = {name: parameter.detach().clone() for name, parameter in parameters}
         self._h = {
             name: torch.tensor(own[name], device=parameter.device) for name, parameter in parameters

@@ -9,9 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from learning import rules
-from learning.seam import Task
-from protocols import fedavg
+from contracts.training import Task
+from protocols import fedavg, local_rules
 from protocols.base import Package, Work
 from protocols.costs import StepCosts
 
@@ -45,7 +44,7 @@ class Client(fedavg.Client):
         return work
 
 
-class LocalRule(rules.LocalRule):
+class LocalRule(local_rules.LocalRule):
     """The gradient of the proximal term."""
 
     def __init__(self, settings: dict[str, Any]) -> None:

@@ -4,7 +4,7 @@ Algorithm 1, local training: with every batch, layer m of the frozen global mode
 local model w_i^t put out kr_m and kr_(i,m), for the whole batch and before pooling and activation;
 their distance enters the loss (eq. 2). m starts at 0 in every local training, advances by one with
 every batch, and wraps at M, the number of layers with parameters (BatchNorm counts as one: see
-learning.layers). The server averages like FedAvg's; with mu = 0 all of it is FedAvg, to the bit.
+protocols.layers). The server averages like FedAvg's; with mu = 0 all of it is FedAvg, to the bit.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from learning import layers, rules
-from protocols import fedavg, fedprox
+from protocols import fedavg, fedprox, layers, local_rules
 from protocols.costs import StepCosts
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ class Client(fedprox.Client):
     rule = "fedrl"
 
 
-class LocalRule(rules.LocalRule):
+class LocalRule(local_rules.LocalRule):
     """Lines 18-26 of Algorithm 1."""
 
     def __init__(self, settings: dict[str, Any]) -> None:

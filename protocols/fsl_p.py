@@ -7,7 +7,7 @@ gamma). The paper gives no formula for it.
 
 from typing import Any
 
-from learning.seam import Result
+from contracts.training import Result
 from protocols import fedavg, fsl
 from protocols.averaging import WeightedMean
 from protocols.base import Job, Moment, Tensors, Work

@@ -11,7 +11,7 @@ Printed, the coefficients of (3) do not sum to one; here they are normalised: 1 
 from dataclasses import dataclass
 from typing import Any
 
-from learning.seam import Result
+from contracts.training import Result
 from protocols import fedavg
 from protocols.averaging import WeightedMean
 from protocols.base import Job, Package, Tensors

@@ -12,9 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from learning import rules
-from learning.seam import Result, Task
-from protocols import fedavg
+from contracts.training import Result, Task
+from protocols import fedavg, local_rules
 from protocols.averaging import WeightedMean
 from protocols.base import Package, Shapes, Tensors, Work, sample_count
 from protocols.costs import StepCosts
@@ -89,14 +88,14 @@ class Client(fedavg.Client):
     def work(self, package: Package) -> Work:
         self.variate = self.variate or zeros(take_from(VARIATE, package.tensors))
         work = super().work(package)
-        work.rule, work.tensors = "scaffold", put_under(rules.PREFIX, self.variate)
+        work.rule, work.tensors = "scaffold", put_under(local_rules.PREFIX, self.variate)
         return work
 
     def reply(self, package: Package, result: Result) -> Package:
-        before, self.variate = self.variate, take_from(rules.PREFIX, result.tensors)
+        before, self.variate = self.variate, take_from(local_rules.PREFIX, result.tensors)
         changes = {name: self.variate[name] - before[name] for name in before}
         answer = super().reply(package, result)
-        model = {n: t for n, t in result.tensors.items() if not n.startswith(rules.PREFIX)}
+        model = {n: t for n, t in result.tensors.items() if not n.startswith(local_rules.PREFIX)}
         answer.tensors = model | put_under(VARIATE, changes)
         return answer
 
@@ -113,7 +112,7 @@ def effective_steps(steps: int, momentum: float) -> float:
     return sum((1 - momentum**left) / (1 - momentum) for left in range(1, steps + 1))
 
 
-class LocalRule(rules.LocalRule):
+class LocalRule(local_rules.LocalRule):
     """y -= eta_l (g(y) - c_i + c), K times."""
 
     def __init__(self, settings: dict[str, Any]) -> None:
@@ -123,7 +122,7 @@ class LocalRule(rules.LocalRule):
         import torch
 
         self._task = task
-        common, own = (take_from(prefix, task.tensors) for prefix in (VARIATE, rules.PREFIX))
+        common, own = (take_from(prefix, task.tensors) for prefix in (VARIATE, local_rules.PREFIX))
         self._drift = {
             name: torch.tensor(common[name] - own[name], device=parameter.device)
             for name, parameter in parameters

@@ -8,7 +8,7 @@ the papers have all equal.
 from dataclasses import dataclass
 from math import sqrt
 
-from learning.seam import Result
+from contracts.training import Result
 from protocols import fedavg
 from protocols.averaging import WeightedMean
 from protocols.base import Job, Moment, Tensors, Work

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Any
 
+from contracts.plan import Plan
 from reports.critical_path import PhaseIndex, Step, critical_path
 from reports.events import Event
 from reports.used_links import WAYS, UsedLinks
-from scenarios.plan import Plan
 
 WAIT = "wait"
 BOTH = "links"  # as a phase: a tier's up and down together

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from contracts.plan import Plan
 from reports.attribution import attribute, paths, usual_seconds
 from reports.bottleneck_sentence import sentence
 from reports.critical_path import Step
@@ -9,7 +10,6 @@ from reports.events import Event
 from reports.replay import Replay
 from reports.stragglers import stragglers
 from reports.what_if import what_ifs
-from scenarios.plan import Plan
 
 _MOST_STRAGGLERS = 20
 

@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Mapping
 from statistics import fmean
 
+from contracts.plan import Plan
 from reports.attribution import BOTH, WAIT, Attribution, Part, phase_or_both
 from reports.replay import Change
 from reports.used_links import DOWN, UP
 from reports.what_if import WhatIf
-from scenarios.plan import Plan
 
 _DOMINANT = 0.6  # so much of a part's time at one node, ...
 _SLOWER = 1.1  # ... which usually takes so many times as long as the others: it is that node's

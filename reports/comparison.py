@@ -7,9 +7,9 @@ from functools import cached_property
 from statistics import fmean, stdev
 from typing import Literal
 
+from contracts.errors import BadInput
 from reports.comparison_labels import differences, label
 from reports.comparison_runs import LeftOut, Point, Run
-from scenarios.errors import BadInput
 from scenarios.suggest import did_you_mean
 
 BEST = "best:"

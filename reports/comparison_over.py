@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
+from contracts.errors import BadInput
 from reports.comparison import Comparison, Group, Target, compare_runs
 from reports.comparison_runs import Run
 from reports.comparison_values import Values, values_over, without, words_of
-from scenarios.errors import BadInput
 
 Place = tuple[str | None, ...]  # a value for each setting; None where the runs have no such setting
 

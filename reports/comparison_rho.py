@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
+from contracts.errors import BadInput
 from reports.cells import AVERAGE, GLOBAL
 from reports.comparison import Comparison, Group, Spread, spread
 from reports.comparison_csv import as_csv, spread_columns
 from reports.comparison_runs import Point, Run
-from scenarios.errors import BadInput
 
 _LAST = 5  # rounds
 FIVE, ONE = f"mean of the last {_LAST} rounds", "last round"

@@ -13,10 +13,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from contracts.errors import BadInput
 from reports.comparison_labels import identity
 from reports.rise import Rise, rise
 from reports.traffic import ATTACHMENT
-from scenarios.errors import BadInput
 from scenarios.schema import Scenario
 
 

@@ -4,9 +4,9 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from contracts.errors import BadInput
 from reports.comparison_labels import NAMED_ALREADY, Flat
 from scenarios import quantities
-from scenarios.errors import BadInput
 from scenarios.suggest import did_you_mean
 
 _UNITS: tuple[Callable[[str], float], ...] = (

@@ -3,6 +3,7 @@
 import hashlib
 from pathlib import Path
 
+from contracts.plan import Plan
 from reports import words
 from reports.bottleneck import bottleneck
 from reports.cells import GLOBAL, CellScores, write_cells
@@ -22,7 +23,6 @@ from reports.rounds import round_rows, write_rounds
 from reports.run_records import RunRecords
 from reports.summary import RunFacts, Summary, summarise
 from reports.traffic import read_traffic
-from scenarios.plan import Plan
 
 __all__ = ["RunFacts", "Summary", "finish"]
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from itertools import groupby
 from statistics import fmean
 
+from contracts.errors import BadInput
 from reports.attribution import BOTH, phase_or_both
 from reports.comparison import Group
 from reports.comparison_over import Over, compare_over
 from reports.comparison_runs import Run
 from reports.used_links import DOWN, UP
-from scenarios.errors import BadInput
 
 COMPUTING, NETWORK, WAITING = "computing", "network", "waiting"
 KINDS = (COMPUTING, NETWORK, WAITING)

@@ -4,8 +4,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 from statistics import fmean
 
+from contracts.plan import Plan
 from reports.events import Event
-from scenarios.plan import Plan
 
 ALL = ""  # the key of the mean over all clients, whatever their device
 

@@ -15,6 +15,7 @@ from matplotlib.patches import Circle, Patch
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import MaxNLocator
 
+from contracts.plan import Plan
 from netem.mobility import centres
 from reports.canvas import COLOURS, new_figure, plain_frame, save
 from reports.events import Event
@@ -22,7 +23,6 @@ from reports.figure import time_unit
 from reports.handovers import Handover
 from reports.membership import Hearing
 from reports.words import duration
-from scenarios.plan import Plan
 
 Point = tuple[float, float]
 

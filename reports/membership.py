@@ -10,10 +10,10 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
+from contracts.plan import Plan
 from reports.events import Event
 from reports.handovers import MAKE_BEFORE_BREAK, Handover
 from reports.replace import replace_text
-from scenarios.plan import Plan
 
 _COLUMNS = ("round", "number", "edge", "members", "alone", "shared", "arrived")
 

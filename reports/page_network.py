@@ -5,10 +5,10 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
+from contracts.plan import LinkSpec, Plan, Shape
 from reports.run_records import RunRecords
 from reports.traffic import ATTACHMENT
 from reports.used_links import averaged
-from scenarios.plan import LinkSpec, Plan, Shape
 
 _COUNTED = ("bytes_up", "bytes_down", "drops_up", "drops_down")
 

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from functools import cache
 from math import inf
 
+from contracts.plan import Plan
 from netem.transfer_time import Transfer
 from reports.events import Event
 from reports.used_links import UP, WAYS, UsedLinks
-from scenarios.plan import Plan
 
 _OWN = ("compute", "aggregate", "download", "deadline")  # what a node gets on after
 _PHASES = (*_OWN, "supply", "upload", "abandoned")

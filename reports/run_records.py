@@ -6,6 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from contracts.plan import Plan
 from reports.attribution import paths
 from reports.bottleneck import bottleneck
 from reports.cells import CellScores
@@ -13,7 +14,6 @@ from reports.critical_path import Step
 from reports.events import Event, read_events
 from reports.fidelity import Probes, read_probes
 from reports.rounds import RoundRow, round_rows
-from scenarios.plan import Plan
 
 
 @dataclass(frozen=True)

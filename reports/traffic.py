@@ -5,8 +5,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from contracts.plan import Plan
 from reports.events import Event
-from scenarios.plan import Plan
 
 # A server's cable to its own switch: what it carried was counted on its children's links already.
 ATTACHMENT = "attachment"

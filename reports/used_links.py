@@ -4,8 +4,8 @@ from bisect import bisect_right
 from collections import defaultdict
 from dataclasses import replace
 
+from contracts.plan import LinkSpec, Plan, Shape
 from reports.events import Event
-from scenarios.plan import LinkSpec, Plan, Shape
 
 UP, DOWN = "up", "down"
 WAYS = {"upload": UP, "download": DOWN, "supply": DOWN}  # a supply goes ahead of the first model

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from contracts.plan import Plan, Shape
 from reports.attribution import Attribution, is_transfer
 from reports.replay import Change, Replay
 from reports.used_links import DOWN, UP
 from reports.words import rate
-from scenarios.plan import Plan, Shape
 
 _WORTH_TRYING = 0.01  # so much of the time is in a part: see what a change there would do
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from scenarios.plan import LinkSpec, Plan
+from contracts.plan import LinkSpec, Plan
 
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 

@@ -20,9 +20,3 @@ def homes(
             home = place[number * len(place) // clients]
             found.append((home, *(cell for cell in place if cell != home)))
     return found
-
-
-def main_classes(cell: int, cells: int, classes: int) -> list[int]:
-    """The classes that a cell's own clients have: an equal share of all, in a row."""
-    each = classes // cells
-    return list(range(cell * each, (cell + 1) * each))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from scenarios.errors import BadInput
+from contracts.errors import BadInput
 from scenarios.suggest import did_you_mean
 from scenarios.trace_files import beside
 

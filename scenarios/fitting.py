@@ -2,10 +2,10 @@
 
 from typing import Any
 
+from contracts.errors import BadInput
 from netem import mobility
 from protocols import registry
 from scenarios import timeline, trace_files, traffic, wiring
-from scenarios.errors import BadInput
 from scenarios.events import Handover
 from scenarios.schema import Scenario
 from scenarios.server_data import FITTING

@@ -8,11 +8,11 @@ from typing import Any, get_args, get_type_hints
 import tomli_w
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from contracts.errors import BadInput
 from learning import datasets, models, partitions
 from netem import profiles
 from protocols import registry
 from scenarios import events
-from scenarios.errors import BadInput
 from scenarios.files import Choices, choices, chosen, library
 from scenarios.fitting import check_fit
 from scenarios.schema import Scenario

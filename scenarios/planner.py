@@ -5,16 +5,14 @@ import random
 from collections.abc import Mapping
 from typing import Any
 
+from contracts.errors import BadInput
+from contracts.plan import LinkSpec, NodeSpec, Plan, size_of
+from learning.main_classes import main_classes
 from protocols import registry
 from protocols.costs import StepCosts
 from scenarios import loader, quantities, timeline, traffic, wiring
-from scenarios.cells import main_classes
-from scenarios.errors import BadInput
-from scenarios.plan import LinkSpec, NodeSpec, Plan, size_of
 from scenarios.schema import Device, MixedDevice, Scenario
-from scenarios.wiring import SHORTEST_QUEUE, default_queue, shapes, topology_numbers
-
-__all__ = ["SHORTEST_QUEUE", "cells", "default_queue", "draw", "plan", "shapes", "topology_numbers"]
+from scenarios.wiring import topology_numbers
 
 HEADER_BYTES = 1 << 16  # more than any model's header needs
 

@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, model_validator
 
+from contracts.errors import BadInput
 from scenarios import files
-from scenarios.errors import BadInput
 from scenarios.schema import Section
 from scenarios.suggest import did_you_mean
 

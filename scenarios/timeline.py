@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from contracts.errors import BadInput
+from contracts.plan import LinkSpec
 from netem.shaping import needs_netem
 from protocols import registry
 from scenarios import wiring
-from scenarios.errors import BadInput
 from scenarios.events import CellChange, Crash, Handover, LinkChange, Outage, Restart
-from scenarios.plan import LinkSpec
 from scenarios.quantities import seconds
 from scenarios.schema import Scenario
 from scenarios.suggest import did_you_mean

@@ -12,10 +12,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from contracts.errors import BadInput
+from contracts.traces import Row, Trace
 from netem import profiles
-from netem.traces import Row, Trace
 from scenarios import quantities
-from scenarios.errors import BadInput
 from scenarios.suggest import did_you_mean
 
 SHORTEST_STEP = 0.1  # seconds

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
+from contracts.errors import BadInput
+from contracts.plan import LinkSpec
 from scenarios import wiring
-from scenarios.errors import BadInput
-from scenarios.plan import LinkSpec
 from scenarios.quantities import bits_per_second, seconds
 from scenarios.schema import Scenario
 from scenarios.suggest import did_you_mean

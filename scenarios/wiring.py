@@ -1,22 +1,19 @@
 """Which links a scenario has: its topology as Mininet builds it, and every link's shape."""
 
-import math
 import random
 from collections.abc import Sequence
 from typing import Any
 
+from contracts.errors import BadInput
+from contracts.plan import LinkSpec, Shape
+from contracts.traces import Trace
 from netem import topologies
-from netem.shaping import DEEP, FRAME_BYTES, in_flight
-from netem.traces import Trace
+from netem.shaping import default_queue, in_flight
 from protocols import registry
 from scenarios import quantities, trace_files
-from scenarios.errors import BadInput
 from scenarios.events import Handover
-from scenarios.plan import LinkSpec, Shape
 from scenarios.schema import Scenario
 from scenarios.sections import Link
-
-SHORTEST_QUEUE = 64  # packets: below that slow start overflows even the shortest link
 
 
 def shapes(link: Link) -> tuple[Shape, Shape]:
@@ -70,13 +67,6 @@ def _first_row(link: Link, name: str, seed: int) -> int:
         return 0
     rows = len(trace_files.load(link.trace).rows)
     return random.Random(f"{seed}/trace/{name}").randrange(rows)
-
-
-def default_queue(rate: float | None, delay: float) -> int:
-    """Packets in one bandwidth-delay product of the link's own round trip, within reason."""
-    if rate is None:
-        return DEEP
-    return max(SHORTEST_QUEUE, math.ceil(rate * 2 * delay / (8 * FRAME_BYTES)))
 
 
 def members(scenario: Scenario, heard: Sequence[int]) -> list[int]:

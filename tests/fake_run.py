@@ -5,7 +5,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-from scenarios.plan import LinkSpec, NodeSpec, Plan, Shape
+from contracts.plan import LinkSpec, NodeSpec, Plan, Shape
 
 MODEL_BYTES = 246_824  # LeNet-5
 COLUMNS = "round,link,tier,bytes_up,bytes_down,packets_up,packets_down,drops_up,drops_down"

@@ -6,7 +6,7 @@ import random
 from pathlib import Path
 from typing import Any
 
-from scenarios.plan import LinkSpec, Plan, Shape
+from contracts.plan import LinkSpec, Plan, Shape
 from tests.fake_run import COLUMNS, MODEL_BYTES, event, star_plan
 
 _INSTITUTIONS = 10

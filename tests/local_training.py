@@ -5,9 +5,9 @@ from typing import Any
 
 import torch
 
+from contracts.training import Task
 from learning import datasets, models, partitions
 from learning.context import Context
-from learning.seam import Task
 
 torch.set_num_threads(1)  # as in the workers
 

@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from contracts.plan import Plan
 from scenarios import loader, planner
-from scenarios.plan import Plan
 
 TENSORS = {"weight": ("float32", (4, 3)), "bias": ("float32", (4,))}
 

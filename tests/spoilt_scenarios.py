@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from contracts.errors import BadInput
 from scenarios import loader
-from scenarios.errors import BadInput
 from tests.scenario_trees import tree_scenario
 
 

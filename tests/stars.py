@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import zmq
 
+from contracts.plan import Plan
 from nodes.control import Control
 from nodes.parent import Parent
 from nodes.phases import Recorder
@@ -16,7 +17,6 @@ from nodes.rounds import RoundServer
 from protocols import fedavg
 from protocols.base import Package
 from protocols.wire import Message
-from scenarios.plan import Plan
 from tests.lines import PATIENCE, aside, free_port
 from tests.scenario_trees import TENSORS, planned, star_scenario
 

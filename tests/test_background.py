@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
+from contracts.errors import BadInput
+from contracts.plan import Plan
 from netem.counters import LinkCounters
 from netem.flows import moments, periods
 from nodes.records import Records
 from reports.traffic import read_traffic
 from scenarios import loader
-from scenarios.errors import BadInput
-from scenarios.plan import Plan
 from tests.scenario_trees import planned, tree_scenario
 
 

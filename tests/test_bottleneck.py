@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from contracts.plan import Plan, Shape
 from reports.attribution import attribute
 from reports.bottleneck import bottleneck
 from reports.critical_path import Step
 from reports.events import Event, read_events
 from reports.stragglers import stragglers
-from scenarios.plan import Plan, Shape
 from tests.fake_run import FakeRun, star_plan
 
 MEGA = 1e6

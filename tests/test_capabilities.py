@@ -8,10 +8,10 @@ import time
 
 import pytest
 
+from contracts.errors import BadInput
+from contracts.plan import LinkSpec, Shape
 from netem import backends, capabilities, netlink
 from netem.capabilities import Capabilities, probe
-from scenarios.errors import BadInput
-from scenarios.plan import LinkSpec, Shape
 
 ALL = Capabilities(True, True, True, True, True, True)
 NO_NETEM = Capabilities(namespaces=True, veth=True, bridge=True, htb=True)

@@ -4,11 +4,12 @@ from typing import Any
 
 import pytest
 
+from contracts.errors import BadInput
+from contracts.plan import Plan
+from learning.main_classes import main_classes
 from netem import topologies
 from scenarios import loader, planner
-from scenarios.cells import homes, main_classes
-from scenarios.errors import BadInput
-from scenarios.plan import Plan
+from scenarios.cells import homes
 from tests.scenario_trees import star_scenario
 
 CELLS = {"kind": "cells", "cells": 3, "alone": 1, "overlap": 2}

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from cli import commands
-from scenarios.errors import BadInput
+from contracts.errors import BadInput
 
 
 @pytest.mark.parametrize(

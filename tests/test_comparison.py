@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from contracts.errors import BadInput
 from reports.comparison import Comparison, Group, Target, compare_runs
 from reports.comparison_runs import read_runs
-from scenarios.errors import BadInput
 from tests.compared_runs import BYTES_A_ROUND, scenario, write_run
 
 

@@ -8,11 +8,11 @@ import pytest
 from rich.console import Console
 
 from cli.compare import compare
+from contracts.errors import BadInput
 from reports.comparison import Comparison, compare_runs
 from reports.comparison_csv import comparison_csv
 from reports.comparison_runs import read_runs
 from reports.comparison_table import markdown, show
-from scenarios.errors import BadInput
 from tests.compared_runs import scenario, write_run
 
 

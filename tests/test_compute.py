@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from contracts.training import Pending, Result, Task
 from learning.pool import SpoolTrainer
-from learning.seam import Pending, Result, Task
 from nodes.compute import Computer, make_trainer, sleep_until
 from protocols.base import Job, Work
 from tests.scenario_trees import planned, star_scenario

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from contracts.errors import BadInput
 from learning import datasets
 from learning.idx import read_idx
 from learning.torchvision_shim import import_torchvision
-from scenarios.errors import BadInput
 
 RNG = np.random.default_rng(1)
 TRAIN, TEST = 30, 12

@@ -11,6 +11,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from contracts.errors import BadInput
 from learning import datasets, models
 from learning.context import Context
 from learning.datasets import Dataset
@@ -19,7 +20,6 @@ from learning.evaluator import Evaluator
 from protocols.wire import Message, write_file
 from reports.dissimilarity import read, report_dissimilarity
 from scenarios import loader
-from scenarios.errors import BadInput
 from tests.scenario_trees import star_scenario, tree_scenario
 
 torch.set_num_threads(1)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.plan import Plan
+from contracts.plan import Plan
 from tests import emulated
 
 pytestmark = [pytest.mark.emulation, pytest.mark.beside]

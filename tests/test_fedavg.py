@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from learning.seam import Result
+from contracts.training import Result
 from protocols import fedavg, registry
 from protocols.averaging import WeightedMean
 from protocols.base import Package, Tensors

@@ -2,9 +2,9 @@ from typing import Any
 
 import pytest
 
+from contracts.plan import LinkSpec, Shape
 from netem import probe
 from reports.fidelity import judge
-from scenarios.plan import LinkSpec, Shape
 
 
 def probed(**changes: Any) -> dict[str, Any]:

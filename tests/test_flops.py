@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from contracts.errors import BadInput
 from learning import flops, models
-from scenarios.errors import BadInput
 
 LENET_FORWARD = 2 * (28 * 28 * 6 * 25 + 10 * 10 * 16 * 150 + 400 * 120 + 120 * 84 + 84 * 10)
 

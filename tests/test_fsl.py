@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from learning.seam import Result
+from contracts.errors import BadInput
+from contracts.training import Result
 from protocols import ds, dsl, fedavg, fsl, fsl_p
 from protocols.averaging import WeightedMean
 from protocols.base import Facts, Package, Tensors
 from protocols.server_learning import step
 from protocols.wire import Refused
 from scenarios import loader, planner
-from scenarios.errors import BadInput
 from tests.scenario_trees import TENSORS, star_scenario
 from tests.two_parameters import model, values
 

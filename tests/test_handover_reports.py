@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from contracts.plan import Plan
 from reports.finish import Summary, finish
 from reports.rounds import PHASES
-from scenarios.plan import Plan
 from tests.fake_cells import EDGES, KEYS, cells, line, write_lines
 from tests.fake_run import Fields, event, star_plan
 from tests.test_summary import FACTS, _shown

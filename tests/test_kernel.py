@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from contracts.errors import BadInput
 from netem import kernel, kernel_build
-from scenarios.errors import BadInput
 from tests.waiting import wait_until
 
 ROOT = Path(__file__).parent.parent

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from contracts.errors import BadInput
 from learning import partitions
 from scenarios import loader
-from scenarios.errors import BadInput
 from tests.scenario_trees import star_scenario
 
 TEN = np.random.default_rng(4).permutation(np.arange(2_000) % 10)

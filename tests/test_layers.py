@@ -5,7 +5,7 @@ import torch
 from torch import Tensor, nn
 
 from learning import models
-from learning.layers import representation, tapped
+from protocols.layers import representation, tapped
 
 
 class Backwards(nn.Module):

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
+from contracts.training import Task
 from learning import lenet_training, models, native
-from learning.seam import Task
 from learning.training import with_torch
 
 torch.set_num_threads(1)

@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from contracts.errors import BadInput
 from learning import datasets, letters, server_data
-from scenarios.errors import BadInput
 from scenarios.server_data import ServerData
 
 

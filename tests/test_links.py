@@ -8,7 +8,7 @@ import pytest
 from cli import commands, sweep_runs
 from cli.links import links, study_table
 from cli.sweep_places import Place
-from scenarios.errors import BadInput
+from contracts.errors import BadInput
 from scenarios.expansion import Options, expand
 from scenarios.loader import load
 from tests.compared_runs import write_run

@@ -8,10 +8,10 @@ import pytest
 
 from cli import __main__ as command_line
 from cli import commands
+from contracts.errors import BadInput
 from netem import profiles
 from netem.capabilities import Capabilities
 from scenarios import loader, sweeps
-from scenarios.errors import BadInput
 
 
 @pytest.fixture(autouse=True)

@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 from cli.live import LiveView
-from scenarios.errors import BadInput
+from contracts.errors import BadInput
 from tests.browser import Page, browser
 from tests.fake_run import FakeRun
 from tests.live_pages import fresh, served

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from contracts.errors import BadInput
 from netem import profiles
 from scenarios import loader
-from scenarios.errors import BadInput
 from scenarios.schema import Scenario
 from tests.scenario_trees import star_scenario, tree_scenario
 from tests.spoilt_scenarios import changed, link

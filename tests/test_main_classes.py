@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from contracts.errors import BadInput
 from learning import partitions
 from scenarios.cells import homes
-from scenarios.errors import BadInput
 
 NINE = np.random.default_rng(4).permutation(np.arange(1_800) % 9)
 PAPER = homes(3, 6, 2)

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 import torch
 
+from contracts.errors import BadInput
 from learning import models
 from learning.lenet import Convolution
-from scenarios.errors import BadInput
 
 
 @pytest.mark.parametrize(
@@ -200,7 +200,7 @@ def test_impossible_model_is_refused_in_one_sentence(name: str, size: int, messa
 
 def test_names_are_known_without_torch() -> None:
     check = (
-        "import sys, learning.models, learning.flops, learning.rules; "
+        "import sys, learning.models, learning.flops, protocols.local_rules; "
         "sys.exit('torch' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", check], check=False).returncode == 0

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from learning.seam import Result
+from contracts.training import Result
 from protocols import es_fl, fedmes, hierfavg, multicell
 from protocols.base import Package, Tensors
 from protocols.wire import Refused

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from cli.commands import main
+from contracts.errors import BadInput
 from reports.colours import COLOURS, PHASE_COLOURS
 from reports.paper_figures import write_figures
 from reports.run_records import RunRecords
-from scenarios.errors import BadInput
 from tests.fake_run import FakeRun
 
 NAMES = ["accuracy-time", "accuracy-rounds", "time-shares", "bytes", "waterfall"]

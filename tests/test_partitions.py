@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from contracts.errors import BadInput
 from learning import partitions
-from scenarios.errors import BadInput
 
 LABELS = np.arange(2_000) % 10
 

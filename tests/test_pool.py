@@ -13,10 +13,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from contracts.training import Result, Task, TrainingFailed
 from learning import models
 from learning.inline import InlineTrainer
 from learning.pool import SpoolTrainer, Waits, sleeping, standing_still
-from learning.seam import Result, Task, TrainingFailed
 from learning.spool import MODEL, Spool, oldest, write_task
 from learning.supervisor import PoolBroken, WorkerPool
 from protocols.wire import Message, write_file

@@ -12,12 +12,12 @@ import pytest
 
 from cli import preparation
 from cli.preparation import output_directory, prepare
+from contracts.errors import BadInput
+from contracts.plan import Plan
 from learning import datasets
 from netem.backends import guest
 from protocols.wire import read_file
 from scenarios import loader
-from scenarios.errors import BadInput
-from scenarios.plan import Plan
 from tests.scenario_trees import planned, star_scenario, tree_scenario
 
 Usage = namedtuple("Usage", "total used free")

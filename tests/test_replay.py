@@ -4,10 +4,10 @@ import dataclasses
 
 import pytest
 
+from contracts.plan import LinkSpec, Plan, Shape
 from netem.transfer_time import Transfer
 from reports.events import Event
 from reports.replay import Change, Replay
-from scenarios.plan import LinkSpec, Plan, Shape
 from tests.fake_run import star_plan
 
 FRAME_BITS = 8 * 1514

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from cli.commands import main
+from contracts.errors import BadInput
 from reports.page_data import page_data
 from reports.report import report_html
 from reports.run_records import RunRecords
-from scenarios.errors import BadInput
 from tests.fake_run import MODEL_BYTES, FakeRun, event
 
 

@@ -17,9 +17,9 @@ import pytest
 from cli import runner as runner_module
 from cli.preparation import Prepared
 from cli.runner import RunFailed, Runner
+from contracts.plan import Plan
 from netem import spool as spool_module
 from scenarios import loader
-from scenarios.plan import Plan
 from tests.lines import PATIENCE
 from tests.scenario_trees import planned, star_scenario
 

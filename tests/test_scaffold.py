@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from learning.seam import Result
+from contracts.training import Result
 from protocols import fedavg, scaffold
 from protocols.base import Facts, Package, Tensors
 from tests.two_parameters import model, trained, values

@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from contracts.errors import BadInput
 from learning import partitions
 from scenarios import files, loader
-from scenarios.errors import BadInput
 
 BASE = """
 name = "base"

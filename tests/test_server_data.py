@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from cli.preparation import prepare
+from contracts.errors import BadInput
+from contracts.training import SERVER
 from learning import datasets, models, partitions, server_data
 from learning.context import Context
-from learning.seam import SERVER
 from scenarios import loader
-from scenarios.errors import BadInput
 from scenarios.server_data import ServerData
 from tests.scenario_trees import star_scenario
 

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from learning.seam import Pending, Result, Task
+from contracts.plan import Plan
+from contracts.training import Pending, Result, Task
 from nodes.compute import Computer
 from nodes.parent import Parent
 from nodes.rounds import RoundServer
 from protocols import dsl, fedavg, fsl, fsl_p
 from protocols.base import Facts, Package, Tensors
 from protocols.wire import Message
-from scenarios.plan import Plan
 from tests.lines import PATIENCE, aside, free_port, soon
 from tests.scenario_trees import TENSORS, planned, star_scenario
 from tests.test_rounds import Listener, model

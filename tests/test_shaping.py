@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from contracts.plan import Shape
 from netem import requests, shaping
-from scenarios.plan import Shape
 
 NEW_DISCIPLINE, NEW_CLASS = 36, 40
 CREATE = 0x400

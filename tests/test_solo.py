@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from contracts.errors import BadInput
 from protocols import registry
 from protocols.base import Package
 from reports.events import read_events
 from reports.fidelity import judge
 from reports.rounds import round_rows
 from scenarios import loader
-from scenarios.errors import BadInput
 from tests.fake_run import event
 from tests.scenario_trees import planned, star_scenario, tree_scenario
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from contracts.errors import BadInput
 from netem import spool
 from netem.spool import RunSpool, sweep
-from scenarios.errors import BadInput
 from tests.lines import PATIENCE
 from tests.processes import alive
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from contracts.errors import BadInput
 from learning import stl10
-from scenarios.errors import BadInput
 
 RNG = np.random.default_rng(3)
 

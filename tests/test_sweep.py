@@ -10,8 +10,8 @@ import pytest
 from cli import compare, sweep_runs, sweep_shares
 from cli.sweep import sweep
 from cli.sweep_shares import jobs_at_once, sharing_cores
+from contracts.errors import BadInput
 from scenarios import loader
-from scenarios.errors import BadInput
 from tests.sweep_stand_ins import FAILS, Programs, some_runs
 
 Asked = list[tuple[list[str], float | None, str | None]]

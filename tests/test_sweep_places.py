@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from cli.sweep_places import claimed, clear, finished, place
+from contracts.errors import BadInput
 from scenarios import loader
-from scenarios.errors import BadInput
 from scenarios.expansion import SweepRun
 from scenarios.schema import Device
 from tests.scenario_trees import star_scenario

@@ -13,8 +13,8 @@ from cli import sweep_child, sweep_runs
 from cli.sweep_child import Ended
 from cli.sweep_places import claimed, finished
 from cli.sweep_runs import metronome_run, run_all
+from contracts.errors import BadInput
 from scenarios import loader
-from scenarios.errors import BadInput
 from tests.lines import PATIENCE
 from tests.processes import alive
 from tests.sweep_stand_ins import FAILS, GOES_ON, Programs, Watcher, process_id, some_runs

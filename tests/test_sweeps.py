@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 import tomli_w
 
+from contracts.errors import BadInput
 from scenarios import loader, sweeps
-from scenarios.errors import BadInput
 from scenarios.expansion import Options, SweepRun, expand
 from tests.scenario_trees import tree_scenario
 

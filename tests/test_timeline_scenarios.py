@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from contracts.plan import Plan, Shape
 from netem import mobility
-from scenarios import loader, planner
-from scenarios.plan import Plan, Shape
+from scenarios import loader, wiring
 from scenarios.schema import Link
 from tests.scenario_trees import planned, star_scenario, tree_scenario
 from tests.test_cells_topology import cells_scenario
@@ -84,7 +84,7 @@ def test_a_changed_link_has_the_shape_of_its_profile_with_its_own_keys_on_top() 
 
     (event,) = plan_of(with_events(changed)).timeline
 
-    up, down = planner.shapes(Link(rate="2mbit", delay="60ms", jitter="10ms"))
+    up, down = wiring.shapes(Link(rate="2mbit", delay="60ms", jitter="10ms"))
     assert event["links"] == ["client4-cell2"]
     assert (Shape(**event["up"]), Shape(**event["down"])) == (up, down)
     assert event["profile"] == "3g"

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from contracts.errors import BadInput
+from contracts.traces import Row
 from netem import trace_generator
-from netem.traces import Row
 from scenarios import trace_files
-from scenarios.errors import BadInput
 
 
 def test_rows_are_time_and_rate_for_both_ways() -> None:

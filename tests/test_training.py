@@ -11,12 +11,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from contracts.training import Task
 from learning import datasets, models, partitions
 from learning.context import Context
 from learning.evaluation import evaluate
-from learning.rules import LocalRule
-from learning.seam import Task
 from learning.training import train
+from protocols.local_rules import LocalRule
 from tests.local_training import PARTITION, TINY, context_of, task_of
 
 

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 import torch
 
+from contracts.training import EXTRA_IMAGES, EXTRA_LABELS, SERVER, Task
 from learning import datasets, models
 from learning.context import Context
-from learning.rules import LocalRule
-from learning.seam import EXTRA_IMAGES, EXTRA_LABELS, SERVER, Task
 from learning.spool import read_task, write_task
 from learning.training import train
+from protocols.local_rules import LocalRule
 
 torch.set_num_threads(1)
 

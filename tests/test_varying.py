@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
+from contracts.errors import BadInput
+from contracts.plan import Plan, Shape
+from contracts.traces import Row, Trace
 from netem import shaping
-from netem.traces import Row, Trace
 from nodes.varying import Varying
 from reports.fidelity import judge
 from reports.used_links import UsedLinks
 from reports.words import links as links_in_words
-from scenarios.errors import BadInput
-from scenarios.plan import Plan, Shape
 from tests.scenario_trees import planned, star_scenario
 
 TRACE = "time,rate_up,rate_down,delay\n0,1e6,2e6,0.01\n1,3e6,4e6,0.02\n3,5e6,6e6,0.03\n"

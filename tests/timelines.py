@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from contracts.plan import Plan
 from scenarios import loader, planner
-from scenarios.plan import Plan
 from tests.test_cells_topology import SHAPES, cells_scenario
 
 # Three cells with a client alone in each (client1 to client3), and two in each overlap: client4

@@ -8,10 +8,10 @@ import numpy as np
 import torch
 from torch import nn
 
-from learning.rules import LocalRule
-from learning.seam import Task
+from contracts.training import Task
 from learning.training import with_torch
 from protocols.base import Tensors
+from protocols.local_rules import LocalRule
 
 X = 2.0
 GRADIENT = (-1.0, 1.0)

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Protocol
 
+from contracts.errors import BadInput
+from contracts.plan import LinkSpec, Plan
 from netem import shaping
 from netem.backends.guest import Guest
 from netem.backends.native import Native
 from netem.capabilities import Capabilities
 from netem.spinning import SpinWatch
-from scenarios.errors import BadInput
-from scenarios.plan import LinkSpec, Plan
 
 
 class Backend(Protocol):

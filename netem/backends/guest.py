@@ -12,11 +12,11 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from contracts.errors import BadInput
+from contracts.plan import Plan
 from netem import guard, kernel
 from netem.backends import process
 from netem.spinning import SpinWatch
-from scenarios.errors import BadInput
-from scenarios.plan import Plan
 
 STOCK_KERNEL = "linux.uml"
 UMID = "guest"  # the kernel's folder in the spool, with its management console

@@ -9,9 +9,9 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from contracts.plan import Plan
 from netem.backends import process
 from netem.spinning import SpinWatch
-from scenarios.plan import Plan
 
 _UNSHARE = ["unshare", "--net", "--pid", "--mount", "--fork", "--kill-child", "--mount-proc"]
 

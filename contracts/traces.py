@@ -1,15 +1,11 @@
 """How a link's rate, delay and loss go on with time: rows of a trace, over and over again."""
 
-import dataclasses
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from scenarios.plan import LinkSpec, Shape
+from typing import NamedTuple
 
 _FRAME_BITS = 8 * 1514  # a full Ethernet frame
 _LEAST_RATE = 1e3  # bits per second, of any link
@@ -92,18 +88,3 @@ class Trace:
             return list(accumulate(parts, initial=0.0))
 
         return sums(row.rate_up for row in self.rows), sums(row.rate_down for row in self.rows)
-
-
-def shapes_at(link: "LinkSpec", row: Row) -> "tuple[Shape, Shape]":
-    """The link's two directions as that row of its trace has them."""
-    assert link.up is not None and link.down is not None
-    up, down = (
-        dataclasses.replace(
-            shape,
-            rate=rate,
-            delay=shape.delay if row.delay is None else row.delay,
-            loss=shape.loss if row.loss is None else row.loss,
-        )
-        for shape, rate in ((link.up, row.rate_up), (link.down, row.rate_down))
-    )
-    return up, down

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from learning.seam import Task
+from contracts.training import Task
 
 if TYPE_CHECKING:
     from torch import Tensor, nn

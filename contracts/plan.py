@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from netem.traces import Trace
+from contracts.traces import Trace
 
 
 def size_of(tensors: Mapping[str, tuple[str, tuple[int, ...]]]) -> int:
