@@ -9,6 +9,7 @@ from typing import Literal
 
 from contracts.errors import BadInput
 from reports.comparison_labels import differences, label
+from reports.comparison_metrics import TIME, Metric
 from reports.comparison_runs import LeftOut, Point, Run
 from scenarios.suggest import did_you_mean
 
@@ -40,7 +41,7 @@ class Group:
     @cached_property
     def arrivals(self) -> list[tuple[Run, Point]]:
         """The runs that reached the target, and where."""
-        found = [(run, run.arrival(self.by_seed.get(run.seed, self.target))) for run in self.runs]
+        found = [(run, self._arrival(run)) for run in self.runs]
         return [(run, point) for run, point in found if point is not None]
 
     @property
@@ -48,68 +49,22 @@ class Group:
         """Whether every run reached the target."""
         return len(self.arrivals) == len(self.runs)
 
-    @cached_property
-    def time(self) -> Spread | None:
-        return spread(point.seconds for _, point in self.arrivals)
+    def spread(self, metric: Metric) -> Spread | None:
+        """The metric over those runs that have a value; None when none has one."""
+        return spread(self.values(metric))
 
-    @cached_property
-    def rounds(self) -> Spread | None:
-        return spread(point.round for _, point in self.arrivals)
-
-    @cached_property
-    def bytes_to_target(self) -> Spread | None:
-        return spread(run.carried.get(point.round) for run, point in self.arrivals)
-
-    @cached_property
-    def bytes_on_wire(self) -> Spread | None:
-        return spread(run.bytes_on_wire for run in self.runs)
-
-    @cached_property
-    def final(self) -> Spread | None:
-        return spread(run.points[-1].accuracy for run in self.runs if run.points)
-
-    @cached_property
-    def best(self) -> Spread | None:
-        return spread(max(p.accuracy for p in run.points) for run in self.runs if run.points)
-
-    @cached_property
-    def elapsed(self) -> Spread | None:
-        """Of the whole run; as far as it was evaluated when its summary does not say."""
-        ends = [run.points[-1].seconds if run.points else None for run in self.runs]
-        return spread(run.elapsed or end for run, end in zip(self.runs, ends, strict=True))
-
-    @cached_property
-    def rolling(self) -> Spread | None:
-        """The mean accuracy over the last rounds."""
-        return spread(run.rise.rolling_accuracy for run in self.runs)
-
-    @cached_property
-    def rise_rounds(self) -> Spread | None:
-        return spread(run.rise.rise_rounds for run in self.runs)
-
-    @cached_property
-    def rise_time(self) -> Spread | None:
-        return spread(run.rise.rise_seconds for run in self.runs)
-
-    @cached_property
-    def half_rounds(self) -> Spread | None:
-        """Over those of its runs whose rolling mean reached one half."""
-        return spread(run.rise.half_rounds for run in self.runs)
-
-    @cached_property
-    def half_time(self) -> Spread | None:
-        return spread(run.rise.half_seconds for run in self.runs)
-
-    @cached_property
-    def local_training(self) -> Spread | None:
-        """Seconds that a client trains in a round."""
-        return spread(run.local_training for run in self.runs)
+    def values(self, metric: Metric) -> list[float | None]:
+        """The metric of each run, in the order of the runs."""
+        return [metric.take(run, self._arrival(run)) for run in self.runs]
 
     @property
     def verdict(self) -> str:
         """The worst of its runs."""
         known = [v for v in _WORST_FIRST if any(run.verdict == v for run in self.runs)]
         return known[0] if known else self.runs[0].verdict
+
+    def _arrival(self, run: Run) -> Point | None:
+        return run.arrival(self.by_seed.get(run.seed, self.target))
 
 
 @dataclass(frozen=True)
@@ -139,22 +94,15 @@ class Section:
         # A mean over the lucky seeds only would make a group look faster than it is.
         whole = [group for group in self.candidates if group.complete]
         some = whole or [group for group in self.candidates if group.arrivals]
-        return min(some, key=lambda g: g.time.mean if g.time else 0.0, default=None)
+        return min(some, key=_mean_time, default=None)
 
-    def speed_up(self, group: Group) -> float | None:
-        """The baseline's mean time to the target over this group's."""
+    def speed_up(self, group: Group, metric: Metric = TIME) -> float | None:
+        """The baseline's mean of the metric (the time to the target) over this group's."""
         base = self.baseline
-        return self._ratio(group, base.time if base else None, group.time)
-
-    def speed_up_in_rounds(self, group: Group) -> float | None:
-        """The same in rounds, whatever they take."""
-        base = self.baseline
-        return self._ratio(group, base.rounds if base else None, group.rounds)
-
-    def _ratio(self, group: Group, base: Spread | None, own: Spread | None) -> float | None:
-        if self.baseline is None or base is None or own is None or own.mean <= 0:
+        if base is None or base.target != group.target:
             return None
-        return base.mean / own.mean if self.baseline.target == group.target else None
+        whole, own = base.spread(metric), group.spread(metric)
+        return None if whole is None or own is None or own.mean <= 0 else whole.mean / own.mean
 
 
 @dataclass(frozen=True)
@@ -288,6 +236,11 @@ def spread(values: Iterable[float | None]) -> Spread | None:
         return None
     deviation = stdev(known) if len(known) > 1 else None
     return Spread(fmean(known), deviation, min(known), max(known))
+
+
+def _mean_time(group: Group) -> float:
+    time = group.spread(TIME)
+    return 0.0 if time is None else time.mean
 
 
 def _warnings(sections: Sequence[Section]) -> Iterable[str]:

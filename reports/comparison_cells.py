@@ -1,15 +1,27 @@
 """The words of a comparison table, the same for the terminal and for Markdown."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from reports.comparison import Comparison, Group, Section, Spread, at_rho
+from reports.comparison_metrics import (
+    ALWAYS,
+    BEST,
+    BYTES_ON_WIRE,
+    BYTES_TO_TARGET,
+    RISE_TIME,
+    TIME,
+    Kind,
+    Metric,
+    Shown,
+    SpeedUp,
+    all_rows,
+)
 from reports.figure import time_unit
-from reports.rise import WINDOW
 from reports.words import percent
 
-ROLLING, RISE, HALF = f"last {WINDOW} %", "T90", "T0.5"  # as in reports/rise.py
 _NONE = "-"
 _SIZES = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 
@@ -23,61 +35,59 @@ class Unit:
     decimals: int
 
 
-IN_ROUNDS, TRAINING = "in rounds", "training a round (s)"  # columns for a wide table
-_SECONDS = Unit(1.0, "s", 3)
-_PERCENT, _PLAIN = Unit(0.01, "%", 1), Unit(1.0, "B", 1)
+@dataclass(frozen=True)
+class Column:
+    """A column of a comparison table: its header, what it says of a group, when it is shown."""
+
+    name: str  # with a line break where the terminal breaks it
+    cell: Callable[[Group], str]
+    shown: Shown = ALWAYS
+    in_words: bool = False  # no number, so it is aligned to the left
+    wraps: bool = False  # its cells may be broken where the terminal is narrow
+
+    @property
+    def header(self) -> str:
+        """In one line."""
+        return self.name.replace("-\n", "-").replace("\n", " ")
+
+
+Units = Mapping[Kind, Unit]
+
+_PLAIN = Unit(1.0, "B", 1)
+_FIXED = {
+    Kind.COUNT: Unit(1.0, "", 1),
+    Kind.SHARE: Unit(0.01, "%", 1),
+    Kind.SECONDS: Unit(1.0, "s", 3),
+}
 
 
 def unit_of_time(comparison: Comparison) -> Unit:
     """The same in all sections, so that times can be compared by eye; the smallest decides."""
-    to_target = [g.time.mean for g in comparison.groups if g.time is not None]
-    risen = [g.rise_time.mean for g in comparison.groups if g.rise_time is not None]
+    to_target, risen = _means(comparison, TIME), _means(comparison, RISE_TIME)
     times = [mean for mean in to_target or risen if mean > 0] or [0.0]
     scale, name = time_unit(min(times))
     return Unit(scale, name, 2 if max(times) < 100 * scale else 1)
 
 
-def headers(section: Section, time: Unit) -> list[str]:
-    """The columns of a section; one for the speed-up only where there is a baseline."""
-    size = _unit_of_size(section)
+def columns(section: Section, time: Unit) -> list[Column]:
+    """The columns of a section's table, from left to right."""
+    units = _FIXED | {Kind.TIME: time, Kind.SIZE: _unit_of_size(section)}
     return [
-        "variant",
-        "reached" if section.aims else "runs",
-        "rounds",
-        f"time to target ({time.name})",
-        *(["speed-up", IN_ROUNDS] if section.asked else []),
-        "final %",
-        "best %",
-        ROLLING,
-        f"{RISE} rounds ({time.name})",
-        f"{HALF} rounds ({time.name})",
-        f"{size.name} to target",
-        f"{size.name} in all",
-        *([TRAINING] if _trains(section) else []),
-        "fidelity",
+        Column("variant", lambda group: group.label, in_words=True, wraps=True),
+        Column("reached" if section.aims else "runs", lambda group: _count(section, group)),
+        *_metric_columns(section, units),
+        Column("fidelity", lambda group: group.verdict, in_words=True),
     ]
 
 
-def cells(section: Section, group: Group, time: Unit) -> list[str]:
-    """One group under those headers."""
-    size = _unit_of_size(section)
-    count = f"{len(group.arrivals)} of {len(group.runs)}" if section.aims else str(len(group.runs))
-    return [
-        group.label,
-        count,
-        _mean(group.rounds),
-        _time(group, time),
-        *(_speed_ups(section, group) if section.asked else []),
-        _mean(group.final, _PERCENT),
-        _mean(group.best, _PERCENT),
-        _mean(group.rolling, _PERCENT),
-        _rounds_and_time(group.rise_rounds, group.rise_time, time),
-        _rounds_and_time(group.half_rounds, group.half_time, time),
-        _mean(group.bytes_to_target, size),
-        _mean(group.bytes_on_wire, size),
-        *([_mean(group.local_training, _SECONDS)] if _trains(section) else []),
-        group.verdict,
-    ]
+def _metric_columns(section: Section, units: Units) -> Iterator[Column]:
+    for row in all_rows():
+        if isinstance(row, SpeedUp):
+            if section.asked:
+                yield Column(row.header, partial(_speed_up, section, row), row.shown)
+        elif row.header is not None and (not row.shown.only_where_known or _known(section, row)):
+            cell = partial(_explained if row.explained else _plain, row, units)
+            yield Column(_header(row, units), cell, row.shown, wraps=row.explained)
 
 
 def heading(section: Section) -> str:
@@ -93,8 +103,11 @@ def notes(section: Section) -> Iterator[str]:
     """What the numbers of a section need to be understood."""
     if any(group.arrivals and not group.complete for group in section.groups):
         yield "* over those of its runs that reached the target"
-    if some := [group.label for group in section.groups if _some_but_not_all_at_half(group)]:
-        yield f"{HALF} of {', '.join(some)}: over those of its runs that reached one half"
+    for metric in all_rows():
+        if isinstance(metric, Metric) and metric.note is not None:
+            some = [group.label for group in section.groups if _some_lack(group, metric)]
+            if some:
+                yield metric.note.format(groups=", ".join(some))
     if section.asked is None:
         return
     if any(group.by_seed for group in section.groups):
@@ -112,31 +125,59 @@ def notes(section: Section) -> Iterator[str]:
         yield "no speed-up where the target is another than the baseline's"
 
 
-def _some_but_not_all_at_half(group: Group) -> bool:
-    return len({run.rise.half_rounds is None for run in group.runs}) == 2
+def _means(comparison: Comparison, metric: Metric) -> list[float]:
+    spreads = [group.spread(metric) for group in comparison.groups]
+    return [found.mean for found in spreads if found is not None]
+
+
+def _some_lack(group: Group, metric: Metric) -> bool:
+    """Whether some runs of the group have a value and others have none."""
+    return len({value is None for value in group.values(metric)}) == 2
+
+
+def _known(section: Section, metric: Metric) -> bool:
+    return any(group.spread(metric) is not None for group in section.groups)
 
 
 def _unit_of_size(section: Section) -> Unit:
-    found = [group.bytes_to_target or group.bytes_on_wire for group in section.groups]
+    found = [g.spread(BYTES_TO_TARGET) or g.spread(BYTES_ON_WIRE) for g in section.groups]
     least = min((size.mean for size in found if size is not None and size.mean > 0), default=0.0)
     return next((Unit(scale, name, 1) for scale, name in _SIZES if least >= scale), _PLAIN)
 
 
-def _time(group: Group, unit: Unit) -> str:
+def _header(metric: Metric, units: Units) -> str:
+    words = (metric.header or "").format(unit=units[metric.kind].name)
+    beside = metric.in_brackets
+    return words if beside is None else f"{words} ({units[beside.kind].name})"
+
+
+def _count(section: Section, group: Group) -> str:
+    runs = str(len(group.runs))
+    return f"{len(group.arrivals)} of {runs}" if section.aims else runs
+
+
+def _plain(metric: Metric, units: Units, group: Group) -> str:
+    """The mean, and in brackets that of the metric beside it."""
+    words, beside = _mean(group.spread(metric), units[metric.kind]), metric.in_brackets
+    if words == _NONE or beside is None:
+        return words
+    return f"{words} ({_mean(group.spread(beside), units[beside.kind])})"
+
+
+def _explained(metric: Metric, units: Units, group: Group) -> str:
+    """The mean and the deviation of a metric of the way to the target, or why there is none."""
     if group.target is None:
         return "no target"
-    if group.time is None:
-        if group.best is None or group.by_seed:  # one seed's best is no match for another's target
+    found, unit = group.spread(metric), units[metric.kind]
+    if found is None:
+        best = group.spread(BEST)
+        if best is None or group.by_seed:  # one seed's best is no match for another's target
             return "not reached"
-        return f"not reached (best {_below(group.best.most)})"
-    words = f"{group.time.mean / unit.scale:.{unit.decimals}f}"
-    if group.time.deviation is not None:
-        words += f" ± {group.time.deviation / unit.scale:.{unit.decimals}f}"
+        return f"not reached (best {_below(best.most)})"
+    words = f"{found.mean / unit.scale:.{unit.decimals}f}"
+    if found.deviation is not None:
+        words += f" ± {found.deviation / unit.scale:.{unit.decimals}f}"
     return words + _star(group)
-
-
-def _rounds_and_time(rounds: Spread | None, seconds: Spread | None, unit: Unit) -> str:
-    return _NONE if rounds is None else f"{_mean(rounds)} ({_mean(seconds, unit)})"
 
 
 def _below(accuracy: float) -> str:
@@ -144,20 +185,15 @@ def _below(accuracy: float) -> str:
     return percent(math.floor(1000 * accuracy + 1e-6) / 1000)
 
 
-def _trains(section: Section) -> bool:
-    return any(group.local_training is not None for group in section.groups)
-
-
-def _speed_ups(section: Section, group: Group) -> list[str]:
-    base = section.baseline
+def _speed_up(section: Section, row: SpeedUp, group: Group) -> str:
+    base, ratio = section.baseline, section.speed_up(group, row.metric)
     star = _star(group) or (_star(base) if base else "")
-    ratios = (section.speed_up(group), section.speed_up_in_rounds(group))
-    return [_NONE if ratio is None else f"{ratio:.2f} x{star}" for ratio in ratios]
+    return _NONE if ratio is None else f"{ratio:.2f} x{star}"
 
 
 def _star(group: Group) -> str:
     return "" if group.complete else " *"
 
 
-def _mean(value: Spread | None, unit: Unit = _PLAIN) -> str:
+def _mean(value: Spread | None, unit: Unit) -> str:
     return _NONE if value is None else f"{value.mean / unit.scale:.{unit.decimals}f}"

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from reports.comparison import Comparison, Group, Section, Spread
+from reports.comparison_metrics import WHOLE_SPREAD, Metric, Part, SpeedUp, all_rows
 
 _DECIMALS = 6
 
@@ -40,34 +41,35 @@ def _line(section: Section, group: Group) -> dict[str, Any]:
         "seeds": " ".join(str(run.seed) for run in group.runs),
         "target_accuracy": group.target,
         "runs_that_reached_target": len(group.arrivals) if group.target is not None else None,
-        "rounds_to_target_mean": _mean(group.rounds),
-        **spread_columns("seconds_to_target", group.time),
-        "baseline": section.baseline.label if section.baseline else None,
-        "speed_up": _rounded(section.speed_up(group)),
-        "speed_up_in_rounds": _rounded(section.speed_up_in_rounds(group)),
-        "final_accuracy_mean": _mean(group.final),
-        "best_accuracy_mean": _mean(group.best),
-        "best_accuracy_most": group.best.most if group.best else None,
-        "rolling_accuracy_mean": _mean(group.rolling),
-        "rise_rounds_mean": _mean(group.rise_rounds),
-        **spread_columns("rise_seconds", group.rise_time),
-        "half_rounds_mean": _mean(group.half_rounds),
-        **spread_columns("half_seconds", group.half_time),
-        "bytes_to_target_mean": _mean(group.bytes_to_target),
-        "bytes_on_wire_mean": _mean(group.bytes_on_wire),
-        "local_training_seconds_mean": _mean(group.local_training),
+        **_metrics(section, group),
         "fidelity": group.verdict,
     }
 
 
-def spread_columns(name: str, value: Spread | None) -> dict[str, float | None]:
-    """Its mean, deviation, least and most, under names that start so."""
-    parts = ("mean", "deviation", "least", "most")
+def metric_columns(
+    metric: Metric, group: Group, parts: Sequence[Part] = WHOLE_SPREAD
+) -> dict[str, float | None]:
+    """These parts of a metric's spread over a group."""
+    return spread_columns(metric.csv, group.spread(metric), parts)
+
+
+def spread_columns(
+    name: str, value: Spread | None, parts: Sequence[Part] = WHOLE_SPREAD
+) -> dict[str, float | None]:
+    """Each part in a column of its own, whose name starts with `name`."""
     return {f"{name}_{part}": _rounded(getattr(value, part, None)) for part in parts}
 
 
-def _mean(value: Spread | None) -> float | None:
-    return None if value is None else _rounded(value.mean)
+def _metrics(section: Section, group: Group) -> dict[str, Any]:
+    """The columns of all metrics; what the speed-ups are relative to stands before them."""
+    columns: dict[str, Any] = {}
+    for row in all_rows():
+        if isinstance(row, SpeedUp):
+            columns.setdefault("baseline", section.baseline.label if section.baseline else None)
+            columns[row.csv] = _rounded(section.speed_up(group, row.metric))
+        else:
+            columns |= metric_columns(row, group, row.csv_parts)
+    return columns
 
 
 def _rounded(value: float | None) -> float | None:

@@ -12,6 +12,7 @@ from matplotlib.ticker import MaxNLocator, PercentFormatter
 from reports.canvas import new_figure, plain_frame, save
 from reports.comparison import Comparison, Group, Section, at_rho
 from reports.comparison_legend import Look, draw_legend, looks_of, wrapped
+from reports.comparison_metrics import ROUNDS, TIME
 from reports.comparison_runs import Point, Run
 from reports.figure import time_unit
 
@@ -164,11 +165,10 @@ def _draw_target(panel: Axes, target: float, early: bool) -> None:
 
 def _draw_arrival(panel: Axes, group: Group, axis: _Axis, look: Look) -> None:
     """A diamond on the target's line; hollow when some of the runs never came there."""
-    if group.time is None or group.rounds is None or group.target is None:
+    found = group.spread(ROUNDS if axis.whole_numbers else TIME)
+    if found is None or group.target is None:
         return
-    x = axis.at(Point(0, group.time.mean, 0.0))
-    if axis.whole_numbers:
-        x = group.rounds.mean
+    x = found.mean if axis.whole_numbers else axis.at(Point(0, found.mean, 0.0))
     fill = look["color"] if group.complete else "white"
     panel.plot([x], [group.target], "D", markersize=8, color=look["color"], zorder=4)[0].set(
         markerfacecolor=fill, markeredgecolor="white" if group.complete else look["color"]

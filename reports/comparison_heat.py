@@ -14,6 +14,7 @@ from reports.canvas import new_figure, save
 from reports.comparison import Group, at_rho
 from reports.comparison_figure import clocks_of
 from reports.comparison_legend import wrapped
+from reports.comparison_metrics import FINAL
 from reports.comparison_over import Over, Series
 from reports.comparison_values import Values
 
@@ -61,7 +62,8 @@ def draw_heat(path: Path, over: Over) -> None:
 def _scale(over: Over) -> Normalize:
     """One for all maps."""
     groups = [group for panel in over.panels for group in panel.groups]
-    means = [group.final.mean for group in groups if group.final is not None] or [0.0, 1.0]
+    spreads = [group.spread(FINAL) for group in groups]
+    means = [found.mean for found in spreads if found is not None] or [0.0, 1.0]
     middle, half = (min(means) + max(means)) / 2, max(_LEAST, max(means) - min(means)) / 2
     return Normalize(middle - half, middle + half)
 
@@ -85,7 +87,7 @@ def _draw_map(panel: Axes, series: Series, across: Values, up: Values, scale: No
 def _draw_cell(panel: Axes, x: int, y: int, group: Group | None, scale: Normalize) -> None:
     """The mean in percent and the deviation over the seeds; pale where there is nothing."""
     corner = (x - 0.5, y - 0.5)
-    found = group.final if group is not None else None
+    found = group.spread(FINAL) if group is not None else None
     if found is None:
         panel.add_patch(Rectangle(corner, 1, 1, facecolor="0.95", edgecolor="white", hatch="///"))
         words, ink = "no run" if group is None else "no model", "0.3"

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from contracts.errors import BadInput
 from reports.comparison import Comparison, Group, Target, compare_runs
+from reports.comparison_metrics import FINAL
 from reports.comparison_runs import Run
 from reports.comparison_values import Values, values_over, without, words_of
 
@@ -122,7 +123,7 @@ def _gaps(series: Series, axes: Sequence[Values], aims: bool) -> Iterator[str]:
         yield f": no finished run at {'; '.join(missing)}"
     for place, group in series.groups.items():
         where = "".join(f" {word}" for word in place if word is not None)
-        if group.final is None:
+        if group.spread(FINAL) is None:
             yield f"{where}: no model was evaluated"
         if aims and group.target is None:
             yield f"{where}: no target, so no time to it"

@@ -49,7 +49,8 @@ class Run:
     elapsed: float | None = None  # seconds of the whole run
     by_rho: Mapping[float, float] = field(default_factory=dict)  # on cells: the last accuracy
     rho: float | None = None  # on cells: where the accuracy of the points was taken
-    local_training: float | None = None  # seconds of a client in a round, in the mean
+    # Every number in summary.json by its key, for metrics that need nothing else.
+    figures: Mapping[str, float] = field(default_factory=dict)
     time_by_part: Mapping[str, float] = field(default_factory=dict)  # shares, as `by_part` has them
 
     def arrival(self, target: float | None) -> Point | None:
@@ -141,7 +142,7 @@ def _read(path: Path) -> Run | LeftOut:
             elapsed=_number(summary.get("elapsed_seconds")),
             by_rho=by_rho,
             rho=next(iter(by_rho), None),
-            local_training=_number(summary.get("local_training_seconds")),
+            figures=_figures(summary),
             time_by_part=(summary.get("bottleneck") or {}).get("by_part") or {},
         )
     except _Unreadable as error:
@@ -176,6 +177,11 @@ def _scenario(path: Path) -> dict[str, Any]:
         return Scenario.model_validate(tree).model_dump(exclude_none=True)
     except ValidationError:
         return tree  # the schema has moved on since; the run is still worth comparing
+
+
+def _figures(summary: Mapping[str, Any]) -> dict[str, float]:
+    numbers = {key: value for key, value in summary.items() if isinstance(value, int | float)}
+    return {key: float(value) for key, value in numbers.items() if not isinstance(value, bool)}
 
 
 def _number(value: Any) -> float | None:

@@ -1,8 +1,7 @@
 """A comparison for the terminal and as Markdown."""
 
-import re
 from collections.abc import Iterator
-from itertools import chain, compress
+from itertools import chain
 
 from rich import box
 from rich.console import Console
@@ -10,25 +9,10 @@ from rich.table import Table
 from rich.text import Text
 
 from reports.comparison import Comparison, Section
-from reports.comparison_cells import (
-    HALF,
-    IN_ROUNDS,
-    RISE,
-    ROLLING,
-    TRAINING,
-    Unit,
-    cells,
-    headers,
-    heading,
-    notes,
-    unit_of_time,
-)
+from reports.comparison_cells import Column, Unit, columns, heading, notes, unit_of_time
 
 _STYLES = {"exact": "green", "good": "green", "distorted": "bold red"}
-_ROOMY, _WIDE, _WIDEST = 96, 124, 150  # columns
-_BREAK = re.compile(
-    r" (?=target( \(|$)|in all|%|rounds \()|(?<=speed-)"
-)  # where headers are broken
+_ROOMY = 96  # columns
 
 
 def show(comparison: Comparison, console: Console) -> None:
@@ -59,32 +43,27 @@ def section_table(section: Section, time: Unit, width: int) -> Table:
         pad_edge=False,
         show_edge=False,
     )
-    names = headers(section, time)
-    shown = [_fits(name, section, width) for name in names]
-    for name in compress(names, shown):
+    shown = [column for column in columns(section, time) if _fits(column, section, width)]
+    for column in shown:
         table.add_column(
-            _BREAK.sub("\n", name, count=1),
-            no_wrap=name != "variant" and not name.startswith("time"),
+            column.name,
+            no_wrap=not column.wraps,
             overflow="fold",
-            justify="left" if name in ("variant", "fidelity") else "right",
-            style="bold" if name == "variant" else None,
+            justify="left" if column.in_words else "right",
+            style="bold" if column is shown[0] else None,
         )
     for group in section.groups:
-        *others, verdict = compress(cells(section, group, time), shown)
+        *others, verdict = (column.cell(group) for column in shown)
         words = (Text(cell.replace(" (", "\n(")) for cell in others)
         table.add_row(*words, Text(verdict, style=_STYLES.get(verdict, "yellow")))
     return table
 
 
-def _fits(header: str, section: Section, width: int) -> bool:
-    """The rise stands in a wide table, or in place of what has to do with a target."""
-    if header.startswith((ROLLING, RISE, HALF)):
-        return width >= _WIDE or not section.aims
-    if header in (IN_ROUNDS, TRAINING) and width < _WIDEST:
-        return False
-    if header.endswith("B to target"):
-        return width >= _ROOMY and section.aims
-    return section.aims or not header.startswith(("rounds", "time", "speed-up"))
+def _fits(column: Column, section: Section, width: int) -> bool:
+    """Whether a terminal of this width has the column."""
+    if not section.aims and column.shown.always_without_target:
+        return True
+    return width >= column.shown.from_width and (section.aims or not column.shown.only_with_target)
 
 
 def markdown(comparison: Comparison) -> str:
@@ -98,13 +77,13 @@ def markdown(comparison: Comparison) -> str:
 
 
 def _markdown_section(section: Section, time: Unit) -> Iterator[str]:
-    names = headers(section, time)
+    shown = columns(section, time)
     yield f"### {escaped(heading(section))}"
     yield ""
-    yield markdown_line(names)
-    yield markdown_line(["---" if name in ("variant", "fidelity") else "---:" for name in names])
+    yield markdown_line([column.header for column in shown])
+    yield markdown_line(["---" if column.in_words else "---:" for column in shown])
     for group in section.groups:
-        yield markdown_line(cells(section, group, time))
+        yield markdown_line([column.cell(group) for column in shown])
     for note in notes(section):
         yield ""
         yield escaped(note)

@@ -15,6 +15,7 @@ from reports.comparison_figure import clocks_of
 from reports.comparison_heat import draw_heat
 from reports.comparison_legend import Look, entry, looks_of, place_legend, wrapped
 from reports.comparison_means import RANGE, draw_hollow, draw_means, dress_accuracy, shifts
+from reports.comparison_metrics import ELAPSED, FINAL, TIME, Metric
 from reports.comparison_over import Over, Panel, Series
 from reports.comparison_values import Values, spans_decades
 from reports.figure import time_unit
@@ -31,10 +32,10 @@ class Times:
 
     label: str
     scale: float
-    of: Callable[[Group], Spread | None]
+    metric: Metric
 
     def scaled(self, group: Group) -> Spread | None:
-        found = self.of(group)
+        found = group.spread(self.metric)
         if found is None:
             return None
         return Spread(
@@ -75,18 +76,18 @@ def draw_over(path: Path, over: Over) -> None:
 def times_of(over: Over, panel: Panel) -> Times:
     """To the target, or of the whole run where there is none."""
     targets = sorted({group.target for group in panel.groups if group.target is not None})
-    of: Callable[[Group], Spread | None] = (lambda g: g.time) if targets else (lambda g: g.elapsed)
-    known = [spread.most for p in over.panels for g in p.groups if (spread := of(g)) is not None]
-    scale, unit = time_unit(max(known, default=0.0))
+    metric = TIME if targets else ELAPSED
+    spreads = [group.spread(metric) for p in over.panels for group in p.groups]
+    scale, unit = time_unit(max((s.most for s in spreads if s is not None), default=0.0))
     what = f"time to {' or '.join(f'{100 * target:g} %' for target in targets)}"
-    return Times(f"{what if targets else 'elapsed time of the run'} ({unit})", scale, of)
+    return Times(f"{what if targets else 'elapsed time of the run'} ({unit})", scale, metric)
 
 
 def _draw_accuracies(axes: Axes, panel: Panel, axis: Values, looks: dict[str, Look]) -> None:
     plain_frame(axes)
     for series, shift in _side_by_side(panel):
-        _draw_series(axes, series, axis, looks[series.label], shift, lambda group: group.final)
-    dress_accuracy(axes, [g.final for g in panel.groups if g.final is not None])
+        _draw_series(axes, series, axis, looks[series.label], shift, _final)
+    dress_accuracy(axes, [found for g in panel.groups if (found := _final(g)) is not None])
 
 
 def draw_times(
@@ -239,6 +240,10 @@ def _entries(over: Over, looks: dict[str, Look]) -> list[tuple[Line2D, str]]:
         words = f"without marks: does not depend on {axis.key}"
         entries.append((Line2D([], [], linestyle="none"), wrapped(words, 60)))
     return entries
+
+
+def _final(group: Group) -> Spread | None:
+    return group.spread(FINAL)
 
 
 def _never(group: Group) -> bool:

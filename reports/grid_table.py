@@ -3,7 +3,9 @@
 from collections.abc import Iterator
 from typing import Any
 
-from reports.comparison_csv import as_csv, spread_columns
+from reports.comparison import Group
+from reports.comparison_csv import as_csv, metric_columns
+from reports.comparison_metrics import grid_metrics
 from reports.comparison_over import Over
 
 
@@ -25,16 +27,23 @@ def _lines(over: Over) -> Iterator[dict[str, Any]]:
             )
             for place in places:
                 group = series.groups[place]
-                aims = group.target is not None
                 yield {
                     "section": panel.title,
                     "label": series.label,
                     **dict(zip(order, place, strict=True)),
                     "runs": len(group.runs),
                     "seeds": " ".join(str(run.seed) for run in group.runs),
-                    **spread_columns("final_accuracy", group.final),
-                    "target_accuracy": group.target,
-                    "runs_that_reached_target": len(group.arrivals) if aims else None,
-                    **spread_columns("seconds_to_target", group.time),
-                    **spread_columns("elapsed_seconds", group.elapsed),
+                    **_metrics(group),
                 }
+
+
+def _metrics(group: Group) -> dict[str, Any]:
+    """The columns of the metrics; the target stands before the time to it."""
+    columns: dict[str, Any] = {}
+    for metric in grid_metrics():
+        if metric.shown.only_with_target and "target_accuracy" not in columns:
+            aims = group.target is not None
+            columns["target_accuracy"] = group.target
+            columns["runs_that_reached_target"] = len(group.arrivals) if aims else None
+        columns |= metric_columns(metric, group)
+    return columns

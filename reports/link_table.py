@@ -10,7 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from reports.comparison import Spread
-from reports.comparison_csv import as_csv, spread_columns
+from reports.comparison_csv import as_csv, metric_columns
+from reports.comparison_metrics import ELAPSED, TIME
 from reports.comparison_table import escaped, markdown_line
 from reports.link_study import KINDS, WAITING, Cell, LinkStudy, part_words
 from reports.words import duration
@@ -69,8 +70,8 @@ def _lines(study: LinkStudy) -> Iterator[dict[str, Any]]:
             "runs": len(cell.group.runs),
             "target_accuracy": cell.group.target,
             "runs_that_reached_target": len(cell.group.arrivals),
-            **spread_columns("elapsed_seconds", cell.group.elapsed),
-            **spread_columns("seconds_to_target", cell.group.time),
+            **metric_columns(ELAPSED, cell.group),
+            **metric_columns(TIME, cell.group),
             **{kind: _rounded(cell.shares[kind] if cell.parts else None) for kind in KINDS},
             "bottleneck": name,
             "bottleneck_share": _rounded(share),
@@ -91,7 +92,8 @@ def _headers(study: LinkStudy) -> list[str]:
 def _row(cell: Cell) -> list[str]:
     shares = [_percent(cell.shares[kind] if cell.parts else None) for kind in KINDS]
     held = f"{part_words(cell.largest[0])}, {_percent(cell.largest[1])}" if cell.largest else _NONE
-    return [cell.profile, cell.method, _time(cell.group.elapsed), _to_target(cell), *shares, held]
+    elapsed = _time(cell.group.spread(ELAPSED))
+    return [cell.profile, cell.method, elapsed, _to_target(cell), *shares, held]
 
 
 def _to_target(cell: Cell) -> str:
@@ -99,9 +101,9 @@ def _to_target(cell: Cell) -> str:
     if group.target is None:
         return _NONE
     missing = len(group.runs) - len(group.arrivals)
-    if group.time is None:
+    if not group.arrivals:
         return "not reached"
-    return _time(group.time) + (f" ({missing} did not)" if missing else "")
+    return _time(group.spread(TIME)) + (f" ({missing} did not)" if missing else "")
 
 
 def _time(spread: Spread | None) -> str:

@@ -7,6 +7,9 @@ from typing import Any
 
 import tomli_w
 
+from reports.comparison import Group, Spread
+from reports.comparison_metrics import Metric
+
 _COLUMNS = "round,link,tier,bytes_up,bytes_down,packets_up,packets_down,drops_up,drops_down"
 BYTES_A_ROUND = 3_000_000
 
@@ -71,3 +74,10 @@ def write_run(
     }
     (directory / "summary.json").write_text(json.dumps(found | summary))
     return directory
+
+
+def spread_of(group: Group, metric: Metric) -> Spread:
+    """The metric over the runs of a group, at least one of which must have it."""
+    found = group.spread(metric)
+    assert found is not None, f"{group.label}: no {metric.name}"
+    return found

@@ -6,8 +6,9 @@ import pytest
 
 from contracts.errors import BadInput
 from reports.comparison import Comparison, Group, Target, compare_runs
+from reports.comparison_metrics import BEST, BYTES_ON_WIRE, BYTES_TO_TARGET, FINAL, ROUNDS, TIME
 from reports.comparison_runs import read_runs
-from tests.compared_runs import BYTES_A_ROUND, scenario, write_run
+from tests.compared_runs import BYTES_A_ROUND, scenario, spread_of, write_run
 
 
 def _compared(place: Path, target: Target = None, baseline: str | None = None) -> Comparison:
@@ -27,12 +28,10 @@ def test_seeds_of_one_variant_are_one_group_with_mean_and_spread(tmp_path: Path)
     groups = _groups(_compared(tmp_path))
 
     assert [len(group.runs) for group in groups.values()] == [2, 1]
-    time = groups["a"].time
-    assert time is not None
+    time = spread_of(groups["a"], TIME)
     assert (time.mean, time.least, time.most) == (330.0, 300.0, 360.0)
     assert time.deviation == pytest.approx(30 * 2**0.5)
-    assert groups["b"].time is not None
-    assert groups["b"].time.deviation is None
+    assert spread_of(groups["b"], TIME).deviation is None
 
 
 def test_rounds_accuracies_and_bytes_are_means(tmp_path: Path) -> None:
@@ -41,16 +40,11 @@ def test_rounds_accuracies_and_bytes_are_means(tmp_path: Path) -> None:
 
     (group,) = _groups(_compared(tmp_path)).values()
 
-    assert group.rounds is not None
-    assert group.rounds.mean == 2.0
-    assert group.final is not None
-    assert group.final.mean == pytest.approx(0.83)
-    assert group.best is not None
-    assert group.best.mean == pytest.approx(0.855)
-    assert group.bytes_to_target is not None
-    assert group.bytes_to_target.mean == 2 * BYTES_A_ROUND
-    assert group.bytes_on_wire is not None
-    assert group.bytes_on_wire.mean == 3 * BYTES_A_ROUND
+    assert spread_of(group, ROUNDS).mean == 2.0
+    assert spread_of(group, FINAL).mean == pytest.approx(0.83)
+    assert spread_of(group, BEST).mean == pytest.approx(0.855)
+    assert spread_of(group, BYTES_TO_TARGET).mean == 2 * BYTES_A_ROUND
+    assert spread_of(group, BYTES_ON_WIRE).mean == 3 * BYTES_A_ROUND
 
 
 def test_a_given_target_counts_instead_of_the_scenarios_own(tmp_path: Path) -> None:
@@ -59,10 +53,8 @@ def test_a_given_target_counts_instead_of_the_scenarios_own(tmp_path: Path) -> N
     (own,) = _groups(_compared(tmp_path)).values()
     (given,) = _groups(_compared(tmp_path, target=0.6)).values()
 
-    assert own.time is not None
-    assert own.time.mean == 300.0
-    assert given.time is not None
-    assert given.time.mean == 200.0
+    assert spread_of(own, TIME).mean == 300.0
+    assert spread_of(given, TIME).mean == 200.0
 
 
 def test_a_mean_time_is_over_the_runs_that_reached_the_target(tmp_path: Path) -> None:
@@ -71,8 +63,7 @@ def test_a_mean_time_is_over_the_runs_that_reached_the_target(tmp_path: Path) ->
 
     (group,) = _groups(_compared(tmp_path)).values()
 
-    assert group.time is not None
-    assert group.time.mean == 100.0
+    assert spread_of(group, TIME).mean == 100.0
     assert len(group.arrivals) == 1
     assert not group.complete
 
@@ -207,7 +198,7 @@ def test_the_baselines_last_accuracy_is_a_target_of_each_seeds_own(tmp_path: Pat
     assert [point.round for _, point in groups["rl"].arrivals] == [1, 2]
     # 2 rounds against 1.5 in the mean
     (section,) = comparison.sections
-    assert section.speed_up_in_rounds(groups["rl"]) == pytest.approx(2 / 1.5)
+    assert section.speed_up(groups["rl"], ROUNDS) == pytest.approx(2 / 1.5)
     assert section.speed_up(groups["rl"]) == pytest.approx(2 / 1.5)
 
 
@@ -219,7 +210,7 @@ def test_rounds_and_time_have_a_speed_up_each(tmp_path: Path) -> None:
 
     (section,) = comparison.sections
     rl = _groups(comparison)["rl"]
-    assert section.speed_up_in_rounds(rl) == pytest.approx(2)
+    assert section.speed_up(rl, ROUNDS) == pytest.approx(2)
     assert section.speed_up(rl) == pytest.approx(200 / 300)
 
 

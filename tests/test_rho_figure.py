@@ -14,10 +14,11 @@ from cli.sweep import sweep
 from contracts.errors import BadInput
 from reports.cells import CellScores, write_cells
 from reports.comparison import Comparison, compare_runs
+from reports.comparison_metrics import FINAL, TIME
 from reports.comparison_rho import FIVE, ONE, at_share, cell_points, curves_by_rho, rho_csv
 from reports.comparison_runs import read_runs
 from reports.rho_figure import draw_rho
-from tests.compared_runs import scenario, write_run
+from tests.compared_runs import scenario, spread_of, write_run
 from tests.fake_cells import EDGES, cells, line, write_lines
 from tests.sweep_stand_ins import Programs
 
@@ -179,14 +180,10 @@ def test_accuracies_and_times_are_taken_at_the_rho_that_is_asked_for(tmp_path: P
     (first,) = _compared(tmp_path).groups
     (asked,) = _compared(tmp_path, 1.0).groups
 
-    assert first.final is not None
-    assert asked.final is not None
-    assert first.final.mean == pytest.approx(0.43)
-    assert asked.final.mean == pytest.approx(0.61)
-    assert first.time is not None
-    assert first.time.mean == 500.0
-    assert asked.time is not None
-    assert asked.time.mean == 300.0
+    assert spread_of(first, FINAL).mean == pytest.approx(0.43)
+    assert spread_of(asked, FINAL).mean == pytest.approx(0.61)
+    assert spread_of(first, TIME).mean == 500.0
+    assert spread_of(asked, TIME).mean == 300.0
 
 
 def test_runs_that_are_not_on_cells_stay_as_they_are(tmp_path: Path) -> None:
@@ -195,8 +192,7 @@ def test_runs_that_are_not_on_cells_stay_as_they_are(tmp_path: Path) -> None:
 
     _, other = _compared(tmp_path, 0.6).groups
 
-    assert other.final is not None
-    assert other.final.mean == pytest.approx(0.81)
+    assert spread_of(other, FINAL).mean == pytest.approx(0.81)
 
 
 def test_the_tables_say_at_which_rho(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
