@@ -1,12 +1,15 @@
 """How a run goes, while it goes: a live line on a terminal, plain lines elsewhere."""
 
 import time
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.progress import TaskID as BarId
 
+from contracts import progress
+from contracts.progress import Progress as RunProgress
 from reports.words import duration
 
 _WORDS = {
@@ -21,8 +24,9 @@ _WORDS = {
 class RunDisplay:
     """Shows round, accuracy so far, elapsed time and time left."""
 
-    def __init__(self, rounds: int, console: Console) -> None:
-        self._console, self._rounds = console, rounds
+    def __init__(self, rounds: int, console: Console, progress_file: Path | None = None) -> None:
+        """`progress_file` is where the sweep that started the run, if any, reads its progress."""
+        self._console, self._rounds, self._progress_file = console, rounds, progress_file
         self._live = console.is_terminal
         self._started = self._ended = 0.0  # the first round's start, the last one's end
         self._round, self._elapsed = 0, 0.0
@@ -55,8 +59,8 @@ class RunDisplay:
             self._ended = time.monotonic()
             if self._round == 0:
                 self._started = self._ended
-            elif not self._live:
-                self._print(f"round {self._round}/{self._rounds}  {self._figures()}")
+            else:
+                self._round_ended()
         elif phase == "lost":
             self._print(f"lost {fields['node']} ({fields['error']}); going on with a quorum")
         else:
@@ -74,16 +78,38 @@ class RunDisplay:
                 self._bar, completed=self._round, description=self._words, figures=self._figures()
             )
 
-    def _figures(self) -> str:
-        parts = []
-        if self._accuracy is not None:
-            parts.append(f"accuracy {self._accuracy:.1%}")
+    def _round_ended(self) -> None:
+        now = self._now()
+        if not self._live:
+            self._print(round_words(now))
+        if self._progress_file is not None:
+            progress.write(self._progress_file, now)
+
+    def _now(self) -> RunProgress:
+        left = 0.0
         if self._round:
             each = (self._ended - self._started) / self._round
             left = each * (self._rounds - self._round) - (time.monotonic() - self._ended)
-            parts.append(f"elapsed {duration(self._elapsed)}")
-            parts.append(f"about {duration(max(0.0, left))} left")
-        return "  ".join(parts)
+        return RunProgress(self._round, self._rounds, self._elapsed, max(0.0, left), self._accuracy)
+
+    def _figures(self) -> str:
+        return figures(self._now())
 
     def _print(self, text: str) -> None:
         self._console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+
+def round_words(now: RunProgress) -> str:
+    """One line about a run at the end of a round."""
+    return f"round {now.round}/{now.rounds}  {figures(now)}"
+
+
+def figures(now: RunProgress) -> str:
+    """Accuracy, elapsed time and time left, as far as they are known."""
+    parts = []
+    if now.accuracy is not None:
+        parts.append(f"accuracy {now.accuracy:.1%}")
+    if now.round:
+        parts.append(f"elapsed {duration(now.elapsed)}")
+        parts.append(f"about {duration(now.seconds_left)} left")
+    return "  ".join(parts)

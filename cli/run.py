@@ -1,5 +1,6 @@
 """`metronome run`: scenario -> plan -> network -> nodes -> records -> report."""
 
+import os
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,6 +13,7 @@ from cli.display import RunDisplay
 from cli.live import LiveView
 from cli.preparation import prepare
 from cli.runner import RunFailed, Runner
+from contracts import progress
 from netem import backends
 from netem.capabilities import probe
 from netem.spool import sweep
@@ -35,6 +37,7 @@ def run(
     """Run one scenario and show what came of it; 0, or 1 when the run itself failed."""
     began = time.monotonic()
     console = Console()
+    progress_file = progress.asked_for(os.environ)
     scenario = loader.load(name_or_file, changes, links, overrides, variant, size)
     view = LiveView(live)
     for name in sweep():
@@ -47,7 +50,7 @@ def run(
     console.print(f"{scenario.name}: {len(prepared.plan.nodes)} nodes, backend {chosen} ({why})")
     failure: str | None = None
     with view.showing([prepared.run_dir], console.print):
-        with RunDisplay(scenario.protocol.rounds, console) as display:
+        with RunDisplay(scenario.protocol.rounds, console, progress_file) as display:
             runner = Runner(prepared, backend, display)
             try:
                 runner.run(interactive)

@@ -1,7 +1,6 @@
 """One run of a sweep: a process of its own, its log, and what became of it."""
 
 import os
-import re
 import signal
 import subprocess
 import time
@@ -9,14 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from cli.display import round_words
 from cli.sweep_places import Place, summary_of
+from contracts import progress
 from netem import syscalls
 from netem.backends.guest import AT_ONCE
 from scenarios.expansion import SweepRun
 
 ROOT = Path(__file__).resolve().parent.parent
 _TAIL_BYTES = 4096
-_ROUND = re.compile(r"round \d+/\d+ ")
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,12 @@ class Running:
             self.process = subprocess.Popen(
                 command,
                 cwd=ROOT,
-                # Plain lines, whatever is in there.
-                env=os.environ | {"TTY_COMPATIBLE": "0", AT_ONCE: str(jobs)},
+                env=os.environ
+                | {
+                    "TTY_COMPATIBLE": "0",  # plain lines, whatever is in there
+                    AT_ONCE: str(jobs),
+                    progress.FILE: str(found.progress),
+                },
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -56,12 +60,18 @@ class Running:
         return time.monotonic() - self._began
 
     def progress(self) -> str:
-        """The last round it spoke of, or else the last thing it said."""
-        lines = _last_lines(self._place.log)
-        return next((line for line in reversed(lines) if _ROUND.match(line)), (lines or [""])[-1])
+        """The last round that it wrote down; before the first one, the last thing it said."""
+        if (now := progress.read(self._place.progress)) is not None:
+            return round_words(now)
+        return (_last_lines(self._place.log) or [""])[-1]
+
+    def forget_progress(self) -> None:
+        """For a process that is gone: take away the file in which it wrote its progress."""
+        progress.remove(self._place.progress)
 
     def ended(self) -> Ended:
         """For a process that is gone."""
+        self.forget_progress()
         summary = summary_of(self._place.directory) or {}
         code, failure = self.process.returncode, None
         if code != 0 or not summary or summary.get("failure") is not None:

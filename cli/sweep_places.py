@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from contracts import progress
 from contracts.errors import BadInput
 from scenarios import loader
 from scenarios.expansion import SweepRun
@@ -19,15 +20,17 @@ _MARKS = ("plan.json", "scenario.toml", "logs")  # what tells a run's directory 
 
 @dataclass(frozen=True)
 class Place:
-    """One run's directory, and beside it what it was told to run and what it said."""
+    """One run's directory, and beside it what it was told to run, what it said, how far it is."""
 
     directory: Path
     scenario: Path
     log: Path
+    progress: Path  # while it goes on
 
 
 def place(out: Path, run: SweepRun) -> Place:
-    return Place(out / run.id, out / f"{run.id}.toml", out / f"{run.id}.log")
+    beside = (out / f"{run.id}.{ending}" for ending in ("toml", "log", "progress.json"))
+    return Place(out / run.id, *beside)
 
 
 @contextlib.contextmanager
@@ -79,6 +82,7 @@ def clear(found: Place) -> None:
     if found.directory.exists():
         shutil.rmtree(found.directory)
     found.log.unlink(missing_ok=True)
+    progress.remove(found.progress)
 
 
 def summary_of(directory: Path) -> dict[str, Any] | None:

@@ -91,6 +91,7 @@ def _end(running: Sequence[Running]) -> None:
             stubborn = True
             child.process.kill()
             child.process.wait()
+        child.forget_progress()
     if stubborn:
         clear_spools()
     for number, handler in zip(ends, before, strict=True):

@@ -1,13 +1,15 @@
 """What a run shows while it goes."""
 
 import io
+from pathlib import Path
 from typing import Any
 
 import pytest
 from rich.console import Console
 
 from cli import display
-from cli.display import RunDisplay
+from cli.display import RunDisplay, round_words
+from contracts import progress
 
 
 class Clock:
@@ -121,3 +123,23 @@ def test_the_terminal_is_given_back_when_the_run_fails() -> None:
         raise RuntimeError("the run failed")
 
     assert run._progress.live.is_started is False
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_progress_is_written_down_as_it_is_shown(
+    clock: Clock, tmp_path: Path, terminal: bool
+) -> None:
+    on, file = console(terminal), tmp_path / "progress.json"
+
+    with RunDisplay(4, on, file) as run:
+        run.status(round_ended(0, 0.0))
+        assert progress.read(file) is None
+        clock.now += 10
+        run.evaluation({"round": 1, "accuracy": 0.714})
+        run.status(round_ended(1, 63.0))
+
+    found = progress.read(file)
+    assert found == progress.Progress(1, 4, elapsed=63.0, seconds_left=30.0, accuracy=0.714)
+    assert round_words(found) == "round 1/4  accuracy 71.4%  elapsed 1 min 3 s  about 30.0 s left"
+    if not terminal:
+        assert shown(on).splitlines() == [round_words(found)]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from contracts import progress
 from tests import emulated
 from tests.emulated import STAR
 from tests.waiting import wait_until
@@ -52,6 +53,21 @@ def test_a_sweep_runs_its_table_compares_it_and_does_not_repeat_it(tmp_path: Pat
     assert again.returncode == 0, output
     assert "already there: 2 of 2 runs" in output
     assert "started" not in output
+
+
+def test_a_run_writes_its_progress_where_a_sweep_would_read_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(progress.FILE, str(tmp_path / "progress.json"))
+
+    done = emulated.run(STAR, tmp_path, "--clock", "virtual", "--set", "task.model=tiny-mlp")
+
+    assert done.code == 0, done.output
+    found = progress.read(tmp_path / "progress.json")
+    assert found is not None
+    assert (found.round, found.rounds) == (2, 2)
+    assert found.elapsed == pytest.approx(done.summary["elapsed_seconds"], abs=1e-6)
+    assert found.seconds_left == 0.0
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])

@@ -90,15 +90,43 @@ def test_a_broken_run_is_reported_with_its_last_line_and_the_rest_go_on(tmp_path
     assert told["seed5"] is None
 
 
-def test_progress_is_the_last_round_it_spoke_of(tmp_path: Path) -> None:
+WRITES_DOWN = """
+for i in 1 2; do
+  printf '{"round": %d, "rounds": 2, "elapsed": %d, "seconds_left": 4, "accuracy": null}' $i $i \\
+    > "$METRONOME_PROGRESS.new"
+  mv "$METRONOME_PROGRESS.new" "$METRONOME_PROGRESS"
+  echo "+---"
+  sleep 0.1
+done"""
+
+
+def test_progress_is_the_last_round_that_it_wrote_down(tmp_path: Path) -> None:
     watcher = Watcher()
-    program = (
-        'for i in 1 2; do echo "round $i/2  elapsed $i s"; sleep 0.1; done; echo +---; sleep 0.1'
-    )
 
-    go(tmp_path, Programs(program), watcher, count=1)
+    go(tmp_path, Programs(WRITES_DOWN), watcher, count=1)
 
-    assert watcher.words == {"round 1/2  elapsed 1 s", "round 2/2  elapsed 2 s"}
+    assert watcher.words == {
+        "round 1/2  elapsed 1.0 s  about 4.0 s left",
+        "round 2/2  elapsed 2.0 s  about 4.0 s left",
+    }
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".lock", "seed1.log", "seed1.toml"]
+
+
+def test_words_that_look_like_a_round_do_not_hide_what_it_wrote_down(tmp_path: Path) -> None:
+    watcher = Watcher()
+
+    go(tmp_path, Programs(f"{WRITES_DOWN}; echo round 7/9 ; sleep 0.1"), watcher, count=1)
+
+    assert not any("7/9" in words for words in watcher.words)
+
+
+def test_no_progress_is_left_behind_by_runs_that_are_interrupted(tmp_path: Path) -> None:
+    goes_on = f"{WRITES_DOWN}; exec sleep 300"
+
+    with pytest.raises(KeyboardInterrupt):
+        go(tmp_path, Programs(goes_on), Watcher(interrupt_after=2))
+
+    assert not list(tmp_path.glob("*progress*"))
 
 
 def test_before_the_first_round_progress_is_whatever_it_said_last(tmp_path: Path) -> None:
