@@ -7,7 +7,7 @@ import psutil
 from rich.console import Console
 from rich.table import Table
 
-from contracts.plan import LinkSpec
+from contracts.links import LinkSpec
 from netem import backends, kernel
 from netem.backends.guest import SHARED_MEMORY, STOCK_KERNEL
 from netem.capabilities import probe

@@ -1,7 +1,8 @@
-"""What the planner decided, as plain data: every node and every link with its numbers.
+"""The plan of a run: every node and every link with its numbers, decided before anything starts.
 
-The plan crosses into the guest as JSON, where pydantic is not wanted: importing it there costs a
-second.
+The planner (scenarios.planner) makes it, plan.json carries it into the guest, and everything there
+and in the reports reads it. It is made of plain dataclasses because importing pydantic inside the
+guest costs a second.
 """
 
 import dataclasses
@@ -10,46 +11,27 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
+from contracts.links import LinkSpec
+from contracts.timeline import (
+    CrashEvent,
+    HandoverEvent,
+    RestartEvent,
+    TimelineEvent,
+    Walk,
+    event_from_tree,
+)
 from contracts.traces import Trace
+from contracts.traffic import Flow
+from contracts.training import TrainingSettings
 
 
 def size_of(tensors: Mapping[str, tuple[str, tuple[int, ...]]]) -> int:
     """Bytes of tensors with these types and shapes."""
     return sum(np.dtype(kind).itemsize * math.prod(shape) for kind, shape in tensors.values())
-
-
-@dataclass(frozen=True)
-class Shape:
-    """One direction of a link: bits per second (None: unlimited), seconds, share, packets."""
-
-    rate: float | None
-    delay: float
-    jitter: float
-    loss: float
-    queue: int
-    varies: bool = False  # with a trace: packets keep their order all the same
-
-
-@dataclass(frozen=True)
-class LinkSpec:
-    """A host's link to a switch; `up` leaves the host, `down` reaches it; None is not shaped."""
-
-    host: str
-    switch: str
-    tier: str | None
-    profile: str | None
-    up: Shape | None
-    down: Shape | None
-    trace: str | None = None  # one of the plan's; up and down are as before time zero then
-    trace_row: int = 0  # where in the trace it is at time zero
-
-    @property
-    def name(self) -> str:
-        return f"{self.host}-{self.switch}"
 
 
 @dataclass(frozen=True)
@@ -78,12 +60,61 @@ class NodeSpec:
             return ()
         return ((self.parent, self.parent_address), *self.others)
 
+    @classmethod
+    def from_tree(cls, tree: Mapping[str, Any]) -> "NodeSpec":
+        """From what plan.json has."""
+        typed = {
+            "children": tuple(tree["children"]),
+            "others": tuple((name, address) for name, address in tree.get("others", ())),
+            "visits": tuple((name, address) for name, address in tree.get("visits", ())),
+            "extra_seconds": tuple(tree.get("extra_seconds", ())),
+        }
+        return cls(**{**tree, **typed})
+
     def rule_seconds(self, steps: int) -> float:
         """What the method's rule adds to so many training steps."""
         if not self.extra_seconds:
             return 0.0
         cycles, rest = divmod(steps, len(self.extra_seconds))
         return cycles * math.fsum(self.extra_seconds) + math.fsum(self.extra_seconds[:rest])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """The bound of every wait in seconds, and what a server does when a round reaches its own."""
+
+    join: float  # until every child has joined its server
+    round: float  # until every update of a round has arrived
+    patience: float | None  # where cells overlap: how long a client waits for another cell's model
+    late: Literal["abort", "wait", "quorum"]
+    quorum: float  # share of the clients that is enough, when `late` is "quorum"
+    message: int  # bytes: larger messages are refused
+
+
+@dataclass(frozen=True, kw_only=True)
+class CellPlan:
+    """The cells of a run, for those who score its models cell by cell."""
+
+    edges: tuple[str, ...]  # the edge servers' names, in the order of their cells
+    main_classes: dict[str, tuple[int, ...]]  # edge server -> the classes its own clients have
+    rho: tuple[float, ...]  # shares of main classes in the cells' test sets, the run's own first
+    has_cloud: bool  # a cloud above the edge servers makes one global model
+
+    def to_tree(self) -> dict[str, Any]:
+        """As plan.json has it."""
+        tree = dataclasses.asdict(self)
+        tree["global"] = tree.pop("has_cloud")
+        return tree
+
+    @classmethod
+    def from_tree(cls, tree: Mapping[str, Any]) -> "CellPlan":
+        """From what plan.json has."""
+        return cls(
+            edges=tuple(tree["edges"]),
+            main_classes={edge: tuple(main) for edge, main in tree["main_classes"].items()},
+            rho=tuple(tree["rho"]),
+            has_cloud=tree["global"],
+        )
 
 
 @dataclass(frozen=True)
@@ -96,23 +127,22 @@ class Plan:
     protocol: str
     rounds: int
     topology: str
-    topology_numbers: dict[str, Any]
+    topology_numbers: dict[str, Any]  # the keyword arguments of that Mininet topology
     nodes: tuple[NodeSpec, ...]
     links: tuple[LinkSpec, ...]
-    settings: dict[str, Any]
-    training: dict[str, Any]
-    limits: dict[str, Any]
+    settings: dict[str, Any]  # the method's own `Settings`, as plain data
+    training: TrainingSettings
+    limits: Limits
     trainer: str
     pause: str  # how a node waits for a late result: "sleep", or "fsync" where time stands still
     tensors: dict[str, tuple[str, tuple[int, ...]]] = field(default_factory=dict)
-    # On cells: {"edges": [...], "main_classes": {edge: [...]}, "rho": [...], "global": bool}
-    cells: dict[str, Any] | None = None
-    timeline: tuple[dict[str, Any], ...] = ()  # what happens when, in order; see netem.timeline
-    walk: dict[str, Any] | None = None  # how the clients move, when they do; see netem.mobility
+    cells: CellPlan | None = None
+    timeline: tuple[TimelineEvent, ...] = ()  # in order of time
+    walk: Walk | None = None  # None: the clients stay where they are
     update_bytes: int = 0  # what a client sends in a round: the model, or more
     supply_bytes: int = 0  # what every client is sent once: samples that the server shares
-    traces: dict[str, dict[str, Any]] = field(default_factory=dict)  # by name: seconds, rows
-    traffic: tuple[dict[str, Any], ...] = ()  # beside the training; see netem.background
+    traces: dict[str, Trace] = field(default_factory=dict)  # by the name that links have
+    traffic: tuple[Flow, ...] = ()  # beside the training
 
     @cached_property
     def _by_name(self) -> dict[str, NodeSpec]:
@@ -124,8 +154,9 @@ class Plan:
     @property
     def moves(self) -> bool:
         """Whether who hears whom, or who is there at all, may change during the run."""
-        changes = ("handover", "crash", "restart")
-        return self.walk is not None or any(e["event"] in changes for e in self.timeline)
+        return self.walk is not None or any(
+            isinstance(event, HandoverEvent | CrashEvent | RestartEvent) for event in self.timeline
+        )
 
     @cached_property
     def tops(self) -> tuple[str, ...]:
@@ -149,39 +180,36 @@ class Plan:
 
     def trace(self, link: LinkSpec) -> Trace | None:
         """What that link follows, if anything."""
-        return self._traces[link.trace] if link.trace is not None else None
-
-    @cached_property
-    def _traces(self) -> dict[str, Trace]:
-        return {name: Trace.of(**found) for name, found in self.traces.items()}
+        return self.traces[link.trace] if link.trace is not None else None
 
     def to_json(self) -> str:
-        return json.dumps(dataclasses.asdict(self), indent=1)
+        """The text of plan.json."""
+        parts = {item.name: getattr(self, item.name) for item in dataclasses.fields(self)}
+        return json.dumps(parts, default=_tree_of, indent=1)
 
     @classmethod
     def from_json(cls, text: str) -> "Plan":
+        """The plan that `to_json` wrote, equal to it in every part."""
         tree = json.loads(text)
-        tree["nodes"] = tuple(
-            NodeSpec(
-                **node
-                | {
-                    "children": tuple(node["children"]),
-                    "others": tuple((name, at) for name, at in node.get("others", ())),
-                    "visits": tuple((name, at) for name, at in node.get("visits", ())),
-                    "extra_seconds": tuple(node.get("extra_seconds", ())),
-                }
-            )
-            for node in tree["nodes"]
-        )
-        tree["links"] = tuple(
-            LinkSpec(
-                **link | {way: Shape(**link[way]) if link[way] else None for way in ("up", "down")}
-            )
-            for link in tree["links"]
-        )
-        tree["tensors"] = {
-            name: (dtype, tuple(shape)) for name, (dtype, shape) in tree["tensors"].items()
+        cells, walk = tree.get("cells"), tree.get("walk")
+        typed = {
+            "nodes": tuple(map(NodeSpec.from_tree, tree["nodes"])),
+            "links": tuple(map(LinkSpec.from_tree, tree["links"])),
+            "training": TrainingSettings.from_tree(tree["training"]),
+            "limits": Limits(**tree["limits"]),
+            "tensors": {
+                name: (dtype, tuple(shape)) for name, (dtype, shape) in tree["tensors"].items()
+            },
+            "cells": None if cells is None else CellPlan.from_tree(cells),
+            "timeline": tuple(map(event_from_tree, tree.get("timeline", ()))),
+            "walk": None if walk is None else Walk.from_tree(walk),
+            "traces": {name: Trace.of(**rows) for name, rows in tree.get("traces", {}).items()},
+            "traffic": tuple(map(Flow.from_tree, tree.get("traffic", ()))),
         }
-        for key in ("timeline", "traffic"):
-            tree[key] = tuple(tree.get(key, ()))
-        return cls(**tree)
+        return cls(**tree | typed)
+
+
+def _tree_of(part: Any) -> dict[str, Any]:
+    """A part of the plan as JSON's types."""
+    tree: dict[str, Any] = part.to_tree() if hasattr(part, "to_tree") else dataclasses.asdict(part)
+    return tree

@@ -1,6 +1,7 @@
-"""The one seam behind which training happens: submit a task, collect its result. No torch here."""
+"""Training as nodes see it: submit a task, collect its result. No torch here."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -10,6 +11,25 @@ SERVER = -1  # the index by which the server's own samples are asked for
 # Samples that a task brings along, which are trained on beside the client's own: pixels as bytes.
 EXTRA_IMAGES, EXTRA_LABELS = "samples/images", "samples/labels"
 JOB_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingSettings:
+    """How every client of a run trains, and how its learning rate falls (learning.schedule)."""
+
+    batch_size: int
+    learning_rate: float
+    learning_rate_decay: float = 1.0  # a factor after every round
+    learning_rate_drops: tuple[int, ...] = ()  # rounds from which on it is a tenth of before
+    momentum: float
+    weight_decay: float
+    shuffle: bool
+
+    @classmethod
+    def from_tree(cls, tree: Mapping[str, Any]) -> "TrainingSettings":
+        """From what plan.json has."""
+        drops = tuple(tree.get("learning_rate_drops", ()))
+        return cls(**{**tree, "learning_rate_drops": drops})
 
 
 class TrainingFailed(Exception):

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from contracts.traffic import Flow
 from netem import syscalls
 from netem.flows import FRAME_BYTES, PAYLOAD_BYTES, moments
 from netem.frame_counts import PortTap, Sink
@@ -33,7 +34,7 @@ _COUNT = struct.Struct("=Q")
 
 @dataclass
 class _Flow:
-    plan: dict[str, Any]
+    plan: Flow
     pid: int
     line: socket.socket
     sink: Sink
@@ -48,7 +49,7 @@ class Background:
 
     def __init__(self, plan: "Plan", network: "Network") -> None:
         self._flows = list(_started(plan, network))
-        first = {f"{flow['from']}-{flow['switch']}" for flow in plan.traffic}
+        first = {flow.first_link for flow in plan.traffic}
         self._taps = {name: PortTap(network.links[name].intf2.name) for name in sorted(first)}
 
     def begin(self, zero: float) -> None:
@@ -62,15 +63,17 @@ class Background:
         for link, tap in self._taps.items():
             found[link, "up"] = tap.count() * FRAME_BYTES
         for flow in self._flows:
-            last = f"{flow.plan['to']}-{flow.plan['switch']}"
-            found[last, "down"] += flow.sink.count() * FRAME_BYTES
+            found[flow.plan.last_link, "down"] += flow.sink.count() * FRAME_BYTES
         return found
 
     def report(self) -> list[dict[str, Any]]:
         """Each flow and what became of it, for the records."""
         return [
-            {key: flow.plan[key] for key in ("from", "to", "kind", "rate")}
-            | {
+            {
+                "from": flow.plan.sender,
+                "to": flow.plan.receiver,
+                "kind": flow.plan.kind,
+                "rate": flow.plan.rate,
                 "bytes_sent": flow.packets_sent() * FRAME_BYTES,
                 "bytes_received": flow.sink.count() * FRAME_BYTES,
             }
@@ -86,13 +89,13 @@ class Background:
 
 def _started(plan: "Plan", network: "Network") -> Iterator[_Flow]:
     for number, flow in enumerate(plan.traffic):
-        address = plan.node(flow["to"]).addresses[flow["switch"]]
+        address = plan.node(flow.receiver).addresses[flow.switch]
         target = address, _FIRST_PORT + number
-        sink = _sink(network, flow["to"], target)
+        sink = _sink(network, flow.receiver, target)
         sent = mmap.mmap(-1, mmap.PAGESIZE)  # shared with the process that is forked next
         due = moments(flow, f"{plan.seed}/traffic/{number}")
         life = partial(_send, due=due, target=target, sent=sent)
-        pid, line = network.host(flow["from"]).companion(f"traffic{number + 1}", life)
+        pid, line = network.host(flow.sender).companion(f"traffic{number + 1}", life)
         yield _Flow(flow, pid, line, sink, sent)
 
 

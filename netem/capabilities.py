@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from contracts.plan import Shape
+from contracts.links import Shape
 from netem import netlink, requests, syscalls
 
 _MAC = "02:4d:00:00:00:01"

@@ -1,10 +1,11 @@
 """When the packets of a flow leave: one after the other at its rate, all the time or on and off."""
 
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import count
 from math import inf
-from typing import Any
+
+from contracts.traffic import Flow
 
 PAYLOAD_BYTES = 1400
 FRAME_BYTES = PAYLOAD_BYTES + 42  # with the headers of UDP, IP and Ethernet, as the queues see it
@@ -13,10 +14,10 @@ FRAME_BYTES = PAYLOAD_BYTES + 42  # with the headers of UDP, IP and Ethernet, as
 ALPHA = 1.5
 
 
-def moments(flow: Mapping[str, Any], seed: str) -> Iterator[float]:
+def moments(flow: Flow, seed: str) -> Iterator[float]:
     """Seconds from time zero at which a packet leaves; the rate counts whole frames."""
-    gap = 8 * FRAME_BYTES / flow["rate"]
-    until = inf if flow["until"] is None else flow["until"]
+    gap = 8 * FRAME_BYTES / flow.rate
+    until = inf if flow.until is None else flow.until
     for start, end in periods(flow, seed):
         if start >= until:
             return
@@ -27,17 +28,17 @@ def moments(flow: Mapping[str, Any], seed: str) -> Iterator[float]:
             yield moment
 
 
-def periods(flow: Mapping[str, Any], seed: str) -> Iterator[tuple[float, float]]:
+def periods(flow: Flow, seed: str) -> Iterator[tuple[float, float]]:
     """When the flow is on, from when until when."""
-    start = flow["start"]
-    if flow["kind"] == "constant":
+    start = flow.start
+    if flow.on is None or flow.off is None:  # a constant flow
         yield start, inf
         return
     draws = random.Random(seed)
     while True:
-        end = start + pareto(draws, flow["on"])
+        end = start + pareto(draws, flow.on)
         yield start, end
-        start = end + pareto(draws, flow["off"])
+        start = end + pareto(draws, flow.off)
 
 
 def pareto(draws: random.Random, mean: float) -> float:

@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from contracts.plan import Plan, Shape
+from contracts.links import Shape
+from contracts.plan import Plan
 from netem import probe
 from netem.network import Network
 from netem.shaping import default_queue

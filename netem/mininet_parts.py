@@ -16,7 +16,7 @@ from typing import Any
 from mininet.link import Intf, Link
 from mininet.node import Host, Node, Switch
 
-from contracts.plan import Shape
+from contracts.links import Shape
 from netem import netlink, requests, syscalls
 
 LOOPBACK = 1  # interface indices are ours to choose: lo is 1, a host's first link 2, and so on

@@ -5,7 +5,8 @@ from typing import Any
 
 from mininet.net import Mininet
 
-from contracts.plan import LinkSpec, Plan
+from contracts.links import LinkSpec
+from contracts.plan import Plan
 from netem import counters, topologies
 from netem.mininet_parts import (
     ForkedHost,
@@ -86,7 +87,7 @@ class Network:
                 self.links[spec.name].introduce(attachment)
                 known.add(frozenset((spec.name, f"{server.name}-{spec.switch}")))
         for flow in self.plan.traffic:
-            pair = frozenset(f"{flow[end]}-{flow['switch']}" for end in ("from", "to"))
+            pair = frozenset((flow.first_link, flow.last_link))
             if pair not in known:
                 one, other = sorted(pair)
                 self.links[one].introduce(self.links[other])

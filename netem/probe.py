@@ -10,7 +10,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from contracts.plan import LinkSpec, Shape
+from contracts.links import LinkSpec, Shape
 
 PORT = 5554
 PINGS = 5

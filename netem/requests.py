@@ -12,7 +12,7 @@ import struct
 from functools import cache
 from typing import Any
 
-from contracts.plan import Shape
+from contracts.links import Shape
 from netem import shaping
 
 _NEW_LINK, _NEW_ADDRESS, _NEW_NEIGHBOUR = 16, 20, 28

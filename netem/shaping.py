@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from contracts.plan import Shape
+from contracts.links import Shape
 
 FRAME_BYTES = 1514  # a full Ethernet frame as the queues see it
 DEEP = 100_000  # packets; the queue of a link without a rate never fills

@@ -65,7 +65,7 @@ def _facts(inside: Inside) -> Facts:
         sampled=min(plan.settings.get("clients_per_round") or len(samples), len(samples)),
         samples=sum(samples),
         server_samples=inside.spec.samples,
-        batch_size=plan.training["batch_size"],
+        batch_size=plan.training.batch_size,
         learning_rate=rate(plan.training, 1),
     )
 

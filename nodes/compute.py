@@ -14,8 +14,6 @@ from learning.schedule import rate
 from nodes.phases import now
 from protocols.base import Job, Work
 
-_FIXED = ("batch_size", "momentum", "weight_decay", "shuffle")  # the same in every iteration
-
 
 def make_trainer(plan: Plan, run_dir: Path, spool: Path, node: str) -> Trainer:
     """The plan's choice: torch in this process, or the host's workers."""
@@ -68,7 +66,7 @@ class Computer:
     def steps(self, work: Work) -> int:
         """Batches in its passes over the node's own samples and those the work brings along."""
         samples = self._spec.samples + work.more_samples
-        whole = work.epochs * ceil(samples / self._plan.training["batch_size"])
+        whole = work.epochs * ceil(samples / self._plan.training.batch_size)
         return min(whole, work.steps) if work.steps else whole
 
     def train(self, job: Job, number: int) -> tuple[Result, dict[str, Any]]:
@@ -77,7 +75,7 @@ class Computer:
 
     def begin(self, job: Job, number: int, label: str) -> Running:
         """Have it done in round `number`; the label tells it from others of that round."""
-        start, work = now(), job.work
+        start, work, fixed = now(), job.work, self._plan.training
         task = Task(
             job=f"{self._spec.name}-{number}-{label}{self._life}",
             client=self._spec.index,
@@ -86,16 +84,19 @@ class Computer:
             rule=work.rule,
             settings=work.settings,
             tensors=job.model | work.tensors,
-            learning_rate=rate(self._plan.training, number) * work.rate_factor,
+            learning_rate=rate(fixed, number) * work.rate_factor,
             steps=work.steps,
-            **{key: self._plan.training[key] for key in _FIXED},
+            batch_size=fixed.batch_size,
+            momentum=fixed.momentum,
+            weight_decay=fixed.weight_decay,
+            shuffle=fixed.shuffle,
         )
         pending = self._trainer.submit(task)
         steps = self.steps(work)
         modelled = steps * self._spec.seconds_per_step
         if work.rule:
             modelled += self._spec.rule_seconds(steps)
-        return Running(pending, start, modelled, work.epochs, self._plan.limits["round"])
+        return Running(pending, start, modelled, work.epochs, self._plan.limits.round)
 
 
 def _seed(run: int, client: int, number: int) -> int:

@@ -55,7 +55,7 @@ class Hearing:
         studies = any(node.children and node.samples for node in self._plan.nodes)
         all_rounds = 1 + self._plan.rounds * self._plan.settings.get("edge_rounds", 1)
         rounds = max(2, all_rounds) if drawn or studies else 2
-        self._longest_wait = self._plan.limits["join"] + rounds * self._plan.limits["round"]
+        self._longest_wait = self._plan.limits.join + rounds * self._plan.limits.round
         self._waits_since = now()
         self._over = False
 
@@ -118,8 +118,8 @@ class Hearing:
     def _patience(self) -> float:
         """How long a model waits for those of the other cells; static ones have their deadline."""
         limits = self._plan.limits
-        default = limits["round"] / 2 if self._plan.moves else _FOR_EVER
-        return limits.get("patience") or default
+        default = limits.round / 2 if self._plan.moves else _FOR_EVER
+        return limits.patience or default
 
     def _handed_out(self) -> dict[str, Message]:
         found = {name: self._models[name] for name in self._heard if name in self._models}

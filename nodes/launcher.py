@@ -214,7 +214,7 @@ class Launch:
         return answer
 
     def _start_nodes(self) -> None:
-        deadline = time.monotonic() + 2 * self.plan.limits["join"]
+        deadline = time.monotonic() + 2 * self.plan.limits.join
         for role in _START_ORDER:
             names = [node.name for node in self.plan.nodes if node.role == role]
             for name in names:
@@ -308,7 +308,7 @@ class Launch:
         if name in self._gone:
             return
         replaceable = self.plan.node(name).role == "client" and name in self._waiting["ready"]
-        if not replaceable or self.plan.limits["late"] != "quorum":
+        if not replaceable or self.plan.limits.late != "quorum":
             raise NodeFailed(f"{name}: {error}")
         self.records.status(phase="lost", node=name, error=error)
         self._gone.add(name)

@@ -31,15 +31,15 @@ class Parent:
         self._spec, self._plan, self._recorder = spec, plan, recorder
         self.name, address = server or spec.servers[0]
         self.endpoint = ClientEndpoint(
-            spec.name, self.name, address, plan.limits["message"], self._on_refusal, port
+            spec.name, self.name, address, plan.limits.message, self._on_refusal, port
         )
         self._expected = Expected(
             kinds=frozenset({"model", "data", "stop", "refused", "welcome"}),
-            max_bytes=plan.limits["message"],
+            max_bytes=plan.limits.message,
         )
 
     def join(self) -> None:
-        self.endpoint.join(now() + self._plan.limits["join"])
+        self.endpoint.join(now() + self._plan.limits.join)
 
     def ask_to_join(self, since: int, holds: int) -> None:
         """Without waiting for the welcome; `holds` is the round it still has an update of."""
@@ -48,7 +48,7 @@ class Parent:
 
     def deadline(self) -> float:
         """A parent may itself wait a whole round for others before it sends again."""
-        return now() + self._plan.limits["join"] + 2 * self._plan.limits["round"]
+        return now() + self._plan.limits.join + 2 * self._plan.limits.round
 
     def next_model(self) -> Message | None:
         """The next model; None when training is over."""
@@ -62,7 +62,7 @@ class Parent:
 
     def patience_is_over(self) -> float:
         """At a deadline: a new one where the scenario says to wait, else ParentLost."""
-        if self._plan.limits["late"] != "wait":
+        if self._plan.limits.late != "wait":
             raise ParentLost(f"nothing came from {self.name} for longer than a round")
         return self.deadline()
 

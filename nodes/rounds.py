@@ -51,7 +51,7 @@ class RoundServer:
         self._spec, self._plan = spec, plan
         self._method, self._recorder = method, recorder
         self._control, self._computer = control, computer
-        self.endpoint = ServerEndpoint(spec.name, plan.limits["message"], self._on_refusal, port)
+        self.endpoint = ServerEndpoint(spec.name, plan.limits.message, self._on_refusal, port)
         self._shapes = method.update_shapes(plan.tensors)
         self._members = Members(() if deserted else spec.children)
         self._round = self._number = 0
@@ -63,7 +63,7 @@ class RoundServer:
 
     def admit(self) -> None:
         """Wait for the children to join."""
-        self.endpoint.admit(self._spec.children, now() + self._plan.limits["join"])
+        self.endpoint.admit(self._spec.children, now() + self._plan.limits.join)
 
     def run(self, number: int, round: int, meanwhile: Callable[[], None] = lambda: None) -> None:
         """Round `number` among these children, in global iteration `round`.
@@ -85,7 +85,7 @@ class RoundServer:
             raise RoundFailed(f"round {round}: only {self._count(len(reached))} can be reached")
         studying = self._begin_study("beside")
         meanwhile()
-        arrivals = self._collect(reached, number, start + self._plan.limits["round"])
+        arrivals = self._collect(reached, number, start + self._plan.limits.round)
         self._end_study("beside", studying)
         last = now()
         for child, arrived in arrivals.items():
@@ -160,7 +160,7 @@ class RoundServer:
     def _wanted(self) -> int:
         """How many of those present the round needs."""
         limits = self._plan.limits
-        share = limits["quorum"] if limits["late"] == "quorum" else 1.0
+        share = limits.quorum if limits.late == "quorum" else 1.0
         return quorum(share, len(self._present))
 
     def _send(self, child: str, number: int) -> bool:
@@ -170,7 +170,7 @@ class RoundServer:
         try:
             self.endpoint.send(child, message)
         except zmq.ZMQError as error:
-            if self._plan.limits["late"] != "quorum" and self._control is None:
+            if self._plan.limits.late != "quorum" and self._control is None:
                 raise RoundFailed(f"cannot reach {child}: {error}") from error
             self._recorder.note(child, "unreachable", self._round)
             if self._control is not None:
@@ -191,7 +191,7 @@ class RoundServer:
                     continue
                 if self._go_on(missing, len(arrivals)):
                     break
-                deadline = now() + self._plan.limits["round"]
+                deadline = now() + self._plan.limits.round
                 continue
             if message.kind == "join":
                 self._welcome(message)
@@ -226,7 +226,7 @@ class RoundServer:
             kinds=frozenset({"update"}),
             round=number,
             shapes=self._shapes,
-            max_bytes=self._plan.limits["message"],
+            max_bytes=self._plan.limits.message,
             plain=_JOIN if self._control else frozenset(),
         )
 
@@ -245,7 +245,7 @@ class RoundServer:
         A cell that is empty waits for somebody, unless somebody waits for it.
         """
         start, patient = now(), not self._spec.servers
-        deadline = start + (self._plan.limits["round"] if patient else 0)
+        deadline = start + (self._plan.limits.round if patient else 0)
         self.attend()
         empty = not self._members
         while not self._members and now() < deadline:
@@ -297,14 +297,14 @@ class RoundServer:
 
     def _go_on(self, missing: set[str], arrived: int) -> bool:
         """At the deadline: go on with a quorum, wait once more, or give up: the scenario says."""
-        late, few = self._plan.limits["late"], ", ".join(sorted(missing)[:5])
+        late, few = self._plan.limits.late, ", ".join(sorted(missing)[:5])
         self._recorder.note(self._spec.name, "deadline", self._round, missing=sorted(missing))
         if late == "quorum" and arrived >= self._wanted():
             return True
         if late == "wait":
             return False
         raise RoundFailed(
-            f"round {self._round}: no update from {few} within {self._plan.limits['round']:g} s "
+            f"round {self._round}: no update from {few} within {self._plan.limits.round:g} s "
             f"({self._count(arrived)}); raise limits.round, or set limits.late"
         )
 

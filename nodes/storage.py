@@ -1,5 +1,6 @@
 """What a node keeps through a crash, as on its own disk; only written where it may crash."""
 
+from contracts.timeline import CrashEvent
 from nodes.inside import Inside
 from protocols.base import Tensors
 from protocols.wire import Message, read_file, write_file
@@ -11,7 +12,10 @@ class Storage:
     def __init__(self, inside: Inside) -> None:
         self._name, self._restarted = inside.spec.name, inside.restarted
         self._path = inside.spool / f"checkpoint-{self._name}.model"
-        self._may_crash = any(event.get("node") == self._name for event in inside.plan.timeline)
+        self._may_crash = any(
+            isinstance(event, CrashEvent) and event.node == self._name
+            for event in inside.plan.timeline
+        )
 
     def read(self) -> Message | None:
         """What an earlier process of this node left; None for the first one."""

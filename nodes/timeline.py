@@ -4,11 +4,20 @@ import heapq
 import itertools
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
-from contracts.plan import Plan, Shape
+from contracts.plan import Plan
+from contracts.timeline import (
+    CrashEvent,
+    HandoverEvent,
+    HandoverSettings,
+    LinkChangeEvent,
+    OutageEvent,
+    RestartEvent,
+    TimelineEvent,
+)
 from netem import mobility
 from netem.mobility import Change, Leg
 from netem.radio import Radio
@@ -34,13 +43,13 @@ class Handover:
     before: tuple[str, ...]
     silent_from: float  # since when there is no link, if there is none
     made_at: float
-    to: list[str] = field(default_factory=list)
+    to: tuple[str, ...] = ()
     mode: str = ""
     position: tuple[float, float] | None = None
 
     def note(self) -> dict[str, Any]:
         """What the record says of it."""
-        note: dict[str, Any] = {"from": list(self.before), "to": self.to, "mode": self.mode}
+        note: dict[str, Any] = {"from": list(self.before), "to": list(self.to), "mode": self.mode}
         if self.position is not None:
             note["position"] = [round(metres, 3) for metres in self.position]
         return note
@@ -72,7 +81,7 @@ class Timeline:
         self._wants = dict(self._hears)  # what each client will hear when its handover is made
         self._unfinished: dict[str, Handover] = {}
         for event in plan.timeline:
-            self._at(event["at"], partial(self._happen, **event))
+            self._at(event.at, partial(self._happen, event))
         self._walk = self._walking()
         self._walk_on()
         self.varying = Varying(plan, links)
@@ -111,31 +120,35 @@ class Timeline:
     def _at(self, moment: float, action: Callable[[], None]) -> None:
         heapq.heappush(self._queue, (moment, next(self._order), action))
 
-    def _happen(self, event: str, **details: Any) -> None:
-        happens: dict[str, Callable[..., None]] = {
-            "handover": self._handover,
-            "link": self._link_changes,
-            "outage": self._outage,
-            "crash": self._crash,
-            "restart": self._restart,
-        }
-        happens[event](**details)
+    def _happen(self, event: TimelineEvent) -> None:
+        match event:
+            case HandoverEvent():
+                self._handover(event.at, event.client, event.to, event)
+            case LinkChangeEvent():
+                self._link_changes(event)
+            case OutageEvent():
+                self._outage(event)
+            case CrashEvent():
+                self._crash(event.at, event.node)
+            case RestartEvent():
+                self._restart(event.at, event.node)
 
-    def _link_changes(self, at: float, links: list[str], profile: Any, **shapes: Any) -> None:
-        up, down = (Shape(**shapes[way]) for way in ("up", "down"))
-        self.varying.leave(links)
-        for name in links:
-            self._links[name].change(up, down)
-        self._stage.record(links[0], "link", at, self._now(), profile=profile, links=links)
+    def _link_changes(self, event: LinkChangeEvent) -> None:
+        self.varying.leave(event.links)
+        for name in event.links:
+            self._links[name].change(event.up, event.down)
+        details = {"profile": event.profile, "links": list(event.links)}
+        self._stage.record(event.links[0], "link", event.at, self._now(), **details)
 
-    def _outage(self, at: float, until: float, links: list[str], what: str) -> None:
-        self._radio.cut(links)
-        self._stage.record(what, "outage", at, until, late=self._now() - at)
-        self._at(until, partial(self._outage_over, until, links, what))
+    def _outage(self, event: OutageEvent) -> None:
+        self._radio.cut(event.links)
+        late = self._now() - event.at
+        self._stage.record(event.what, "outage", event.at, event.until, late=late)
+        self._at(event.until, partial(self._outage_over, event))
 
-    def _outage_over(self, until: float, links: list[str], what: str) -> None:
-        self._radio.restore(links)
-        self._stage.record(what, "restored", until, self._now())
+    def _outage_over(self, event: OutageEvent) -> None:
+        self._radio.restore(event.links)
+        self._stage.record(event.what, "restored", event.until, self._now())
 
     def _crash(self, at: float, node: str) -> None:
         if node in self._crashed | self._over:
@@ -162,10 +175,8 @@ class Timeline:
         self,
         at: float,
         client: str,
-        to: list[str],
-        mode: str,
-        interruption: float,
-        hold: float,
+        to: tuple[str, ...],
+        how: HandoverSettings,
         position: tuple[float, float] | None = None,
     ) -> None:
         """Break-before-make has no link for a while when no cell is heard before and after.
@@ -177,14 +188,14 @@ class Timeline:
         new = [cell for cell in to if cell not in before]
         made = Handover(at, before, silent_from=at, made_at=at)
         made = self._unfinished.get(client, made)
-        made.to, made.mode, made.position = to, mode, position
-        self._unfinished[client], self._wants[client] = made, tuple(to)
-        if mode == "make-before-break" and gone and new:
+        made.to, made.mode, made.position = to, how.mode, position
+        self._unfinished[client], self._wants[client] = made, to
+        if how.mode == "make-before-break" and gone and new:
             self._hear(client, (*to, *gone))
-            made.made_at = at + hold
+            made.made_at = at + how.hold
         elif before and len(gone) == len(before):
             self._hear(client, ())
-            made.silent_from, made.made_at = at, at + interruption
+            made.silent_from, made.made_at = at, at + how.interruption
         if made.made_at > self._now():
             self._at(made.made_at, partial(self._made, client, made, made.made_at))
         else:
@@ -196,7 +207,7 @@ class Timeline:
             return
         del self._unfinished[client]
         silent = not self._hears[client]
-        self._hear(client, tuple(made.to))
+        self._hear(client, made.to)
         moment = self._now()
         self._stage.record(
             client,
@@ -246,10 +257,9 @@ class Timeline:
         walk, cells = self._plan.walk, self._plan.cells
         if walk is None or cells is None:
             return iter(())
-        homes = [tuple(home) for home in walk["homes"]]
-        centres = mobility.centres(len(cells["edges"]), walk["spacing"])
-        movement = (walk["radius"], walk["speed"], walk["dwell"], walk["seed"])
-        return mobility.walk(homes, centres, *movement)
+        centres = mobility.centres(len(cells.edges), walk.spacing)
+        movement = (walk.radius, walk.speed, walk.dwell, walk.seed)
+        return mobility.walk(walk.homes, centres, *movement)
 
     def _walk_on(self) -> None:
         """Have the next thing that a walking client does done when it is due."""
@@ -268,14 +278,13 @@ class Timeline:
         """Somebody walked into a cell, or out of one."""
         assert self._plan.walk is not None and self._plan.cells is not None
         walk, client = self._plan.walk, self._client(change.client)
-        cells = [self._plan.cells["edges"][cell] for cell in change.heard]
+        cells = [self._plan.cells.edges[cell] for cell in change.heard]
         own = [cell for cell in self._wants[client] if cell in cells]
         cells = own + [cell for cell in cells if cell not in own]
-        if not walk["hears_all"]:
+        if not walk.hears_all:
             cells = cells[:1]
         if set(cells) != set(self._wants[client]):
-            how = {key: walk[key] for key in ("mode", "interruption", "hold")}
-            self._handover(change.at, client, cells, **how, position=change.position)
+            self._handover(change.at, client, tuple(cells), walk, change.position)
         self._walk_on()
 
     @staticmethod

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from socket import socket
 from typing import Any, Protocol
 
-from contracts.plan import LinkSpec, Plan, Shape
+from contracts.links import LinkSpec, Shape
+from contracts.plan import Plan
 from contracts.traces import Row, Trace
 from netem import netlink
 

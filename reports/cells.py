@@ -12,6 +12,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from contracts.plan import CellPlan
 from reports.events import json_lines
 from reports.replace import replace_text
 
@@ -22,13 +23,13 @@ AVERAGE = "average"  # the key of the plain mean of all edges' models
 class CellScores:
     """Every evaluated model's accuracy at every rho; None where it is not known."""
 
-    def __init__(self, cells: Mapping[str, Any], evaluations: Path) -> None:
-        self.rho = tuple(float(share) for share in cells["rho"])
-        self.has_cloud = bool(cells["global"])
-        self.keys = (*cells["edges"], AVERAGE, GLOBAL)
-        self._main = {edge: frozenset(cells["main_classes"][edge]) for edge in cells["edges"]}
+    def __init__(self, cells: CellPlan, evaluations: Path) -> None:
+        self.rho = tuple(float(share) for share in cells.rho)
+        self.has_cloud = cells.has_cloud
+        self.keys = (*cells.edges, AVERAGE, GLOBAL)
+        self._main = {edge: frozenset(cells.main_classes[edge]) for edge in cells.edges}
         # The models that clients were given to use: the run is as good as these.
-        self._used = (GLOBAL,) if self.has_cloud else tuple(cells["edges"])
+        self._used = (GLOBAL,) if self.has_cloud else cells.edges
         self._lines = {
             (line["round"], line.get("key")): line
             for line in json_lines(evaluations)

@@ -43,11 +43,11 @@ def draw_map(
     """The cells from above and every client's way through them, in its home cell's colour."""
     if plan.walk is None or plan.cells is None:
         return
-    edges, radius = plan.cells["edges"], plan.walk["radius"]
-    places = centres(len(edges), plan.walk["spacing"])
+    edges, radius = plan.cells.edges, plan.walk.radius
+    places = centres(len(edges), plan.walk.spacing)
     end = _run_end(events)
     paths = _paths(events, end)
-    homes = {node.name: plan.walk["homes"][node.index][0] for node in plan.nodes if node.index >= 0}
+    homes = {node.name: plan.walk.homes[node.index][0] for node in plan.nodes if node.index >= 0}
     wide, high = (max(c) - min(c) + 2.1 * radius for c in zip(*places, strict=True))
     figure = new_figure(8, min(11, max(4.5, 8 * high / wide + 0.6)))
     axes = figure.subplots()
@@ -62,7 +62,7 @@ def draw_map(
     axes.set_axisbelow(True)
     figure.legend(handles=handles, loc="outside lower center", ncols=3, fontsize=9, frameon=False)
     who = "1 client walks" if len(paths) == 1 else f"{len(paths)} clients walk"
-    how = f"{who} at {plan.walk['speed']:g} m/s for {duration(end)}"
+    how = f"{who} at {plan.walk.speed:g} m/s for {duration(end)}"
     figure.suptitle(f"{title}\n{how}", fontsize=12, parse_math=False)
     save(figure, path)
 
@@ -73,7 +73,7 @@ def draw_membership(
     """A row for each client that moved: which cells it heard, side by side where they overlap."""
     shown, end = hearing.moved[:_MOST_ROWS], _run_end(events)
     scale, unit = time_unit(end)
-    edges = plan.cells["edges"] if plan.cells else []
+    edges = plan.cells.edges if plan.cells else ()
     colours = {edge: cell_colour(place) for place, edge in enumerate(edges)}
     figure = new_figure(11, 2.2 + 0.24 * len(shown))
     axes = figure.subplots()

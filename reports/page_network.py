@@ -5,7 +5,8 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from contracts.plan import LinkSpec, Plan, Shape
+from contracts.links import LinkSpec, Shape
+from contracts.plan import Plan
 from reports.run_records import RunRecords
 from reports.traffic import ATTACHMENT
 from reports.used_links import averaged

@@ -4,7 +4,9 @@ from bisect import bisect_right
 from collections import defaultdict
 from dataclasses import replace
 
-from contracts.plan import LinkSpec, Plan, Shape
+from contracts.links import LinkSpec, Shape
+from contracts.plan import Plan
+from contracts.timeline import LinkChangeEvent
 from reports.events import Event
 
 UP, DOWN = "up", "down"
@@ -25,10 +27,9 @@ class UsedLinks:
         self._between: dict[tuple[str, str | None], LinkSpec | None] = {}
         self._changes: dict[str, list[tuple[float, _Shapes]]] = defaultdict(list)
         for change in plan.timeline:
-            if change.get("event") == "link":
-                shapes = Shape(**change[UP]), Shape(**change[DOWN])
-                for name in change["links"]:
-                    self._changes[name].append((change["at"], shapes))
+            if isinstance(change, LinkChangeEvent):
+                for name in change.links:
+                    self._changes[name].append((change.at, (change.up, change.down)))
 
     def link(self, node: str, peer: str | None) -> LinkSpec | None:
         """The link of that node over which it reaches that server."""

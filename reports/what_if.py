@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from contracts.plan import Plan, Shape
+from contracts.links import Shape
+from contracts.plan import Plan
 from reports.attribution import Attribution, is_transfer
 from reports.replay import Change, Replay
 from reports.used_links import DOWN, UP
@@ -38,7 +39,7 @@ class WhatIf:
 def what_ifs(attributed: Attribution, replay: Replay, plan: Plan) -> Iterator[WhatIf]:
     """Twice the rate, half the delay, devices twice as fast, wherever much time is."""
     was = replay.elapsed(Change(""))
-    beside = {f"{flow[end]}-{flow['switch']}" for flow in plan.traffic for end in ("from", "to")}
+    beside = {name for flow in plan.traffic for name in (flow.first_link, flow.last_link)}
     erratic = {
         link.tier
         for link in plan.links

@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from contracts.plan import LinkSpec, Plan
+from contracts.links import LinkSpec
+from contracts.plan import Plan
 
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 

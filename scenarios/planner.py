@@ -3,10 +3,11 @@
 import dataclasses
 import random
 from collections.abc import Mapping
-from typing import Any
 
 from contracts.errors import BadInput
-from contracts.plan import LinkSpec, NodeSpec, Plan, size_of
+from contracts.links import LinkSpec
+from contracts.plan import CellPlan, Limits, NodeSpec, Plan, size_of
+from contracts.training import TrainingSettings
 from learning.main_classes import main_classes
 from protocols import registry
 from protocols.costs import StepCosts
@@ -24,7 +25,7 @@ def draw(device: Device, seed: int, node: str) -> MixedDevice:
     return random.Random(f"{seed}/{node}").choices(kinds, shares)[0]
 
 
-def cells(scenario: Scenario, classes: int) -> dict[str, Any] | None:
+def cells(scenario: Scenario, classes: int) -> CellPlan | None:
     """What reports must know of a run on cells: whose main classes are which."""
     count = scenario.topology.cells
     if count is None:
@@ -34,13 +35,13 @@ def cells(scenario: Scenario, classes: int) -> dict[str, Any] | None:
             f"topology.cells: {classes} classes cannot be shared out among {count} cells; "
             "set task.classes to a multiple of them"
         )
-    edges = [f"edge{number}" for number in range(1, count + 1)]
-    return {
-        "edges": edges,
-        "main_classes": {e: main_classes(i, count, classes) for i, e in enumerate(edges)},
-        "rho": scenario.task.rho,
-        "global": bool(scenario.topology.cloud),
-    }
+    edges = tuple(f"edge{number}" for number in range(1, count + 1))
+    return CellPlan(
+        edges=edges,
+        main_classes={e: tuple(main_classes(i, count, classes)) for i, e in enumerate(edges)},
+        rho=tuple(scenario.task.rho),
+        has_cloud=bool(scenario.topology.cloud),
+    )
 
 
 def plan(
@@ -119,13 +120,15 @@ def plan(
         nodes=tuple(nodes),
         links=links,
         settings=dataclasses.asdict(settings),
-        training={
-            key: getattr(task, key)
-            for key in (
-                *("batch_size", "learning_rate", "learning_rate_decay", "learning_rate_drops"),
-                *("momentum", "weight_decay", "shuffle"),
-            )
-        },
+        training=TrainingSettings(
+            batch_size=task.batch_size,
+            learning_rate=task.learning_rate,
+            learning_rate_decay=task.learning_rate_decay,
+            learning_rate_drops=tuple(task.learning_rate_drops),
+            momentum=task.momentum,
+            weight_decay=task.weight_decay,
+            shuffle=task.shuffle,
+        ),
         limits=_limits(scenario),
         trainer=trainer,
         pause="fsync" if scenario.clock == "virtual" else "sleep",
@@ -140,7 +143,7 @@ def plan(
     )
     for what, size in (("the model needs", made.update_bytes), ("D_0 needs", made.supply_bytes)):
         needed = size + HEADER_BYTES
-        if made.limits["message"] < needed:
+        if made.limits.message < needed:
             raise BadInput(f"limits.message: {what} {needed} bytes; raise it to that or more")
     return made
 
@@ -177,13 +180,13 @@ def _shared_address(
     )
 
 
-def _limits(scenario: Scenario) -> dict[str, Any]:
+def _limits(scenario: Scenario) -> Limits:
     limits = scenario.limits
-    return {
-        "join": quantities.seconds(limits.join),
-        "round": quantities.seconds(limits.round),
-        "patience": None if limits.patience is None else quantities.seconds(limits.patience),
-        "late": limits.late,
-        "quorum": limits.quorum,
-        "message": quantities.size_in_bytes(limits.message),
-    }
+    return Limits(
+        join=quantities.seconds(limits.join),
+        round=quantities.seconds(limits.round),
+        patience=None if limits.patience is None else quantities.seconds(limits.patience),
+        late=limits.late,
+        quorum=limits.quorum,
+        message=quantities.size_in_bytes(limits.message),
+    )

@@ -1,15 +1,23 @@
-"""What happens when: the events of a scenario checked, and as the plain data of a plan."""
+"""What happens when: the events of a scenario checked, and as a plan has them."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Any
 
 from contracts.errors import BadInput
-from contracts.plan import LinkSpec
+from contracts.links import LinkSpec
+from contracts.timeline import (
+    CrashEvent,
+    HandoverEvent,
+    LinkChangeEvent,
+    OutageEvent,
+    RestartEvent,
+    TimelineEvent,
+    Walk,
+)
 from netem.shaping import needs_netem
 from protocols import registry
 from scenarios import wiring
-from scenarios.events import CellChange, Crash, Handover, LinkChange, Outage, Restart
+from scenarios.events import Crash, Event, Handover, LinkChange, Outage, Restart
 from scenarios.quantities import seconds
 from scenarios.schema import Scenario
 from scenarios.suggest import did_you_mean
@@ -30,57 +38,64 @@ def check(scenario: Scenario) -> None:
     _check_crashes(scenario, [e for e in events if isinstance(e[1], Crash | Restart)])
 
 
-def planned(scenario: Scenario, links: Sequence[LinkSpec]) -> tuple[dict[str, Any], ...]:
+def planned(scenario: Scenario, links: Sequence[LinkSpec]) -> tuple[TimelineEvent, ...]:
     """Every event in order of time, with names and seconds."""
     found = (_planned(scenario, event, links) for event in scenario.timeline)
-    return tuple(sorted(found, key=lambda event: event["at"]))
+    return tuple(sorted(found, key=lambda event: event.at))
 
 
-def walk(scenario: Scenario) -> dict[str, Any] | None:
+def walk(scenario: Scenario) -> Walk | None:
     """How the clients walk, for `netem.mobility`; None when they stay where they are."""
     mobility = scenario.mobility
     if mobility is None:
         return None
-    return {
-        "speed": mobility.speed,
-        "dwell": seconds(mobility.dwell),
-        "spacing": mobility.spacing,
-        "radius": mobility.radius,
-        **_change(mobility),
-        "seed": scenario.seed,
-        "hears_all": registry.hears_all_cells(scenario.protocol.name),
-        "homes": [list(home) for home in scenario.topology.homes],
-    }
+    return Walk(
+        mode=mobility.mode,
+        interruption=seconds(mobility.interruption),
+        hold=seconds(mobility.hold),
+        speed=mobility.speed,
+        dwell=seconds(mobility.dwell),
+        spacing=mobility.spacing,
+        radius=mobility.radius,
+        seed=scenario.seed,
+        hears_all=registry.hears_all_cells(scenario.protocol.name),
+        homes=tuple(scenario.topology.homes),
+    )
 
 
-def _planned(scenario: Scenario, event: Any, links: Sequence[LinkSpec]) -> dict[str, Any]:
-    made = {"at": seconds(event.at), "event": event.event}
-    if isinstance(event, Handover):
-        edges = [f"edge{cell}" for cell in wiring.members(scenario, event.to)]
-        return made | {"client": event.client, "to": edges, **_change(event)}
-    if isinstance(event, LinkChange):
-        up, down = map(asdict, wiring.shapes(event))
-        names = _names(event, links)
-        return made | {"links": names, "up": up, "down": down, "profile": event.profile}
-    if isinstance(event, Outage):
-        what = event.link or f"cell{event.cell}"
-        return made | {"until": seconds(event.until), "links": _names(event, links), "what": what}
-    return made | {"node": event.node}
+def _planned(scenario: Scenario, event: Event, links: Sequence[LinkSpec]) -> TimelineEvent:
+    at = seconds(event.at)
+    match event:
+        case Handover():
+            return HandoverEvent(
+                at=at,
+                client=event.client,
+                to=tuple(f"edge{cell}" for cell in wiring.members(scenario, event.to)),
+                mode=event.mode,
+                interruption=seconds(event.interruption),
+                hold=seconds(event.hold),
+            )
+        case LinkChange():
+            up, down = wiring.shapes(event)
+            names = _names(event, links)
+            return LinkChangeEvent(at=at, links=names, up=up, down=down, profile=event.profile)
+        case Outage():
+            what, until = event.link or f"cell{event.cell}", seconds(event.until)
+            return OutageEvent(at=at, until=until, links=_names(event, links), what=what)
+        case Crash():
+            return CrashEvent(at=at, node=event.node)
+        case Restart():
+            return RestartEvent(at=at, node=event.node)
 
 
-def _change(how: CellChange) -> dict[str, Any]:
-    times = {"interruption": seconds(how.interruption), "hold": seconds(how.hold)}
-    return {"mode": how.mode, **times}
-
-
-def _names(event: LinkChange | Outage, links: Sequence[LinkSpec]) -> list[str]:
+def _names(event: LinkChange | Outage, links: Sequence[LinkSpec]) -> tuple[str, ...]:
     """The links that the event strikes; those without a tier are only a server's attachment."""
     shaped = [link for link in links if link.tier is not None]
     if event.link is not None:
-        return [link.name for link in shaped if link.name == event.link]
+        return tuple(link.name for link in shaped if link.name == event.link)
     if isinstance(event, LinkChange):
-        return [link.name for link in shaped if link.tier == event.tier]
-    return [link.name for link in shaped if link.switch == f"cell{event.cell}"]
+        return tuple(link.name for link in shaped if link.tier == event.tier)
+    return tuple(link.name for link in shaped if link.switch == f"cell{event.cell}")
 
 
 def _check_handover(scenario: Scenario, event: Handover, place: str) -> None:

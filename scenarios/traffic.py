@@ -1,10 +1,10 @@
-"""Traffic beside the training: checked, and as the plain data of a plan."""
+"""Traffic beside the training: checked, and as a plan has it."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from contracts.errors import BadInput
-from contracts.plan import LinkSpec
+from contracts.links import LinkSpec
+from contracts.traffic import Flow
 from scenarios import wiring
 from scenarios.quantities import bits_per_second, seconds
 from scenarios.schema import Scenario
@@ -28,20 +28,20 @@ def check(scenario: Scenario) -> None:
             )
 
 
-def planned(scenario: Scenario, links: Sequence[LinkSpec]) -> tuple[dict[str, Any], ...]:
+def planned(scenario: Scenario, links: Sequence[LinkSpec]) -> tuple[Flow, ...]:
     """Every flow with the switch it crosses, in numbers."""
     return tuple(
-        {
-            "from": flow.sender,
-            "to": flow.to,
-            "switch": _shared(flow.sender, flow.to, links)[0],
-            "kind": flow.kind,
-            "rate": bits_per_second(flow.rate),
-            "on": None if flow.on is None else seconds(flow.on),
-            "off": None if flow.off is None else seconds(flow.off),
-            "start": seconds(flow.start),
-            "until": None if flow.until is None else seconds(flow.until),
-        }
+        Flow(
+            sender=flow.sender,
+            receiver=flow.to,
+            switch=_shared(flow.sender, flow.to, links)[0],
+            kind=flow.kind,
+            rate=bits_per_second(flow.rate),
+            on=None if flow.on is None else seconds(flow.on),
+            off=None if flow.off is None else seconds(flow.off),
+            start=seconds(flow.start),
+            until=None if flow.until is None else seconds(flow.until),
+        )
         for flow in scenario.traffic
     )
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from contracts.errors import BadInput
-from contracts.plan import LinkSpec, Shape
+from contracts.links import LinkSpec, Shape
 from contracts.traces import Trace
 from netem import topologies
 from netem.shaping import default_queue, in_flight
@@ -51,14 +51,10 @@ def _traced_shapes(link: Link, trace: Trace) -> tuple[Shape, Shape]:
     )
 
 
-def traces(scenario: Scenario) -> dict[str, dict[str, Any]]:
-    """Every trace that a link follows, as the plain data of a plan."""
+def traces(scenario: Scenario) -> dict[str, Trace]:
+    """Every trace that a link follows, by the name that the link has for it."""
     names = {link.trace for link in scenario.links.values() if link.trace is not None}
-    found = {name: trace_files.load(name) for name in sorted(names)}
-    return {
-        name: {"seconds": trace.seconds, "rows": [list(row) for row in trace.rows]}
-        for name, trace in found.items()
-    }
+    return {name: trace_files.load(name) for name in sorted(names)}
 
 
 def _first_row(link: Link, name: str, seed: int) -> int:

@@ -5,16 +5,17 @@ import json
 from pathlib import Path
 from typing import Any
 
+from contracts.plan import CellPlan
 from tests.fake_run import event, star_plan
 
-EDGES = ["edge1", "edge2", "edge3"]
-MAIN = {"edge1": [0, 1], "edge2": [2, 3], "edge3": [4, 5]}
+EDGES = ("edge1", "edge2", "edge3")
+MAIN: dict[str, tuple[int, ...]] = {"edge1": (0, 1), "edge2": (2, 3), "edge3": (4, 5)}
 KEYS = (*EDGES, "average")
 
 
-def cells(rho: list[float], cloud: bool = False) -> dict[str, Any]:
+def cells(rho: list[float], cloud: bool = False) -> CellPlan:
     """What a plan says of them."""
-    return {"edges": EDGES, "main_classes": MAIN, "rho": rho, "global": cloud}
+    return CellPlan(edges=EDGES, main_classes=MAIN, rho=tuple(rho), has_cloud=cloud)
 
 
 def line(round: int, key: str, by_class: list[float | None], loss: float = 1.0) -> dict[str, Any]:

@@ -5,11 +5,19 @@ import math
 from pathlib import Path
 from typing import Any
 
-from contracts.plan import LinkSpec, NodeSpec, Plan, Shape
+from contracts.links import LinkSpec, Shape
+from contracts.plan import Limits, NodeSpec, Plan
+from contracts.training import TrainingSettings
 
 MODEL_BYTES = 246_824  # LeNet-5
 COLUMNS = "round,link,tier,bytes_up,bytes_down,packets_up,packets_down,drops_up,drops_down"
 
+TRAINING = TrainingSettings(
+    batch_size=10, learning_rate=0.01, momentum=0.0, weight_decay=0.0, shuffle=True
+)
+LIMITS = Limits(
+    join=60.0, round=1800.0, patience=None, late="abort", quorum=1.0, message=512_000_000
+)
 
 Fields = dict[str, Any]
 
@@ -39,8 +47,8 @@ def star_plan(clients: int) -> Plan:
             *(LinkSpec(name, "wan", "client-cloud", "lte", up, down) for name in names),
         ),
         settings={},
-        training={},
-        limits={},
+        training=TRAINING,
+        limits=LIMITS,
         trainer="pool",
         pause="sleep",
     )

@@ -6,7 +6,8 @@ import random
 from pathlib import Path
 from typing import Any
 
-from contracts.plan import LinkSpec, Plan, Shape
+from contracts.links import LinkSpec, Shape
+from contracts.plan import Plan
 from tests.fake_run import COLUMNS, MODEL_BYTES, event, star_plan
 
 _INSTITUTIONS = 10

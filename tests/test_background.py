@@ -1,6 +1,7 @@
 """Traffic beside the training: when its packets leave, what is refused, and how it is counted."""
 
 from collections import Counter
+from dataclasses import replace
 from itertools import islice, pairwise
 from pathlib import Path
 from statistics import fmean
@@ -10,6 +11,7 @@ import pytest
 
 from contracts.errors import BadInput
 from contracts.plan import Plan
+from contracts.traffic import Flow
 from netem.counters import LinkCounters
 from netem.flows import moments, periods
 from nodes.records import Records
@@ -17,10 +19,18 @@ from reports.traffic import read_traffic
 from scenarios import loader
 from tests.scenario_trees import planned, tree_scenario
 
-
-def flow(**keys: Any) -> dict[str, Any]:
-    plain = {"kind": "constant", "rate": 1442 * 8 * 10.0, "start": 0.0, "until": None}
-    return plain | {"on": None, "off": None} | keys
+TEN_A_SECOND = Flow(
+    sender="client1",
+    receiver="inst1",
+    switch="lan1",
+    kind="constant",
+    rate=1442 * 8 * 10.0,
+    on=None,
+    off=None,
+    start=0.0,
+    until=None,
+)
+BURSTS = replace(TEN_A_SECOND, kind="on-off", on=1.0, off=3.0)
 
 
 def traffic(**keys: Any) -> dict[str, Any]:
@@ -28,24 +38,23 @@ def traffic(**keys: Any) -> dict[str, Any]:
 
 
 def test_a_constant_flow_sends_frames_of_1442_bytes_at_its_rate() -> None:
-    ten_a_second = flow(start=2.0, until=2.45)
+    for_a_while = replace(TEN_A_SECOND, start=2.0, until=2.45)
 
-    assert list(moments(ten_a_second, "")) == pytest.approx([2.0, 2.1, 2.2, 2.3, 2.4])
+    assert list(moments(for_a_while, "")) == pytest.approx([2.0, 2.1, 2.2, 2.3, 2.4])
 
 
 def test_an_on_off_flow_sends_in_its_on_times_only() -> None:
-    bursts = flow(kind="on-off", on=1.0, off=3.0)
-    on = list(islice(periods(bursts, "seed"), 3))
+    on = list(islice(periods(BURSTS, "seed"), 3))
 
-    sent = [m for m in islice(moments(bursts, "seed"), 1000) if m < on[-1][1]]
+    sent = [m for m in islice(moments(BURSTS, "seed"), 1000) if m < on[-1][1]]
 
     assert sent == [s + n * 0.1 for s, e in on for n in range(100_000) if s + n * 0.1 < e]
-    again, other = (list(islice(moments(bursts, seed), len(sent))) for seed in ("seed", "other"))
+    again, other = (list(islice(moments(BURSTS, seed), len(sent))) for seed in ("seed", "other"))
     assert again == sent != other
 
 
 def test_on_and_off_times_are_pareto_with_their_means() -> None:
-    found = list(islice(periods(flow(kind="on-off", on=1.0, off=3.0), "seed"), 20_001))
+    found = list(islice(periods(BURSTS, "seed"), 20_001))
     on = [end - start for start, end in found]
     off = [later[0] - earlier[1] for earlier, later in pairwise(found)]
 
@@ -81,8 +90,9 @@ def test_a_flow_is_in_the_plan_with_its_switch_and_in_the_resolved_scenario() ->
 
     plan = Plan.from_json(planned(tree).to_json())
 
+    assert plan == planned(tree)
     (found,) = plan.traffic
-    assert (found["switch"], found["rate"], found["off"]) == ("lan1", 1e6, 2.0)
+    assert (found.switch, found.rate, found.off) == ("lan1", 1e6, 2.0)
     assert 'from = "client1"' in loader.dump(loader.check(tree))
 
 

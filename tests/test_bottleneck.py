@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from contracts.plan import Plan, Shape
+from contracts.links import Shape
+from contracts.plan import Plan
 from reports.attribution import attribute
 from reports.bottleneck import bottleneck
 from reports.critical_path import Step

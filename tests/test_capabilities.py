@@ -9,7 +9,7 @@ import time
 import pytest
 
 from contracts.errors import BadInput
-from contracts.plan import LinkSpec, Shape
+from contracts.links import LinkSpec, Shape
 from netem import backends, capabilities, netlink
 from netem.capabilities import Capabilities, probe
 

@@ -95,7 +95,7 @@ def test_a_cloud_can_be_above_the_cells() -> None:
 
     assert plan.tops == ("cloud",)
     assert plan.node("edge1").parent == "cloud"
-    assert plan.cells is not None and plan.cells["global"]
+    assert plan.cells is not None and plan.cells.has_cloud
 
 
 def test_a_plan_on_cells_survives_its_way_into_the_guest() -> None:

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from contracts.plan import LinkSpec, Shape
+from contracts.links import LinkSpec, Shape
 from netem import probe
 from reports.fidelity import judge
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from contracts.plan import Plan
+from contracts.timeline import CrashEvent, Walk
 from reports.finish import Summary, finish
 from reports.rounds import PHASES
 from tests.fake_cells import EDGES, KEYS, cells, line, write_lines
@@ -16,7 +17,19 @@ from tests.fake_run import Fields, event, star_plan
 from tests.test_summary import FACTS, _shown
 
 FIRST, SECOND, THIRD = EDGES
-CRASH = {"at": 1.0, "event": "crash", "node": "client1"}
+CRASH = CrashEvent(at=1.0, node="client1")
+WALK = Walk(
+    mode="break-before-make",
+    interruption=0.05,
+    hold=0.0,
+    speed=2.0,
+    dwell=0.0,
+    spacing=200.0,
+    radius=115.0,
+    seed=1,
+    hears_all=True,
+    homes=((0,),),
+)
 TIMES = ("link_seconds", "service_seconds")
 HANDOVER_KEYS = (
     "handovers",
@@ -323,7 +336,7 @@ def test_a_run_without_a_timeline_has_no_such_keys(tmp_path: Path) -> None:
 
 
 def test_a_timeline_that_did_nothing_counts_nothing(tmp_path: Path) -> None:
-    write_moving(tmp_path, moving_plan([[FIRST]], timeline=(), walk={"speed": 1.0}), [])
+    write_moving(tmp_path, moving_plan([[FIRST]], timeline=(), walk=WALK), [])
 
     shown = _shown(finish(tmp_path, FACTS))
 

@@ -1,5 +1,6 @@
 """map.png, membership.png and the marks in accuracy.png: they show what the records say."""
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +19,11 @@ from reports.finish import finish
 from reports.map_figure import cell_colour
 from tests.fake_cells import EDGES
 from tests.fake_run import Fields, event
-from tests.test_handover_reports import handover, members, moving_plan, note, write_moving
+from tests.test_handover_reports import WALK, handover, members, moving_plan, note, write_moving
 from tests.test_summary import FACTS
 
 FIRST, SECOND, THIRD = EDGES
 BLUE, ORANGE, GREEN = COLOURS[:3]
-WALK = {"speed": 2.0, "spacing": 200.0, "radius": 115.0}
 
 
 @pytest.fixture
@@ -47,7 +47,8 @@ def _leg(client: str, start: float, end: float, *points: tuple[float, float]) ->
 def _walk(directory: Path, homes: list[list[int]], events: list[Fields]) -> None:
     """Five rounds, so fifty seconds."""
     named = [[EDGES[cell] for cell in home] for home in homes]
-    write_moving(directory, moving_plan(named, walk={**WALK, "homes": homes}), events)
+    walk = dataclasses.replace(WALK, homes=tuple(map(tuple, homes)))
+    write_moving(directory, moving_plan(named, walk=walk), events)
     finish(directory, FACTS)
 
 
@@ -79,7 +80,7 @@ def test_the_map_shows_every_cell_where_it_is(tmp_path: Path, figures: dict[str,
     assert [rim.center for rim in rims] == centres(3, 200.0)
     assert [to_hex(rim.get_edgecolor()).upper() for rim in rims] == [BLUE, ORANGE, GREEN]
     assert {rim.radius for rim in rims} == {115.0}
-    assert [text.get_text() for text in axes.texts] == EDGES
+    assert [text.get_text() for text in axes.texts] == list(EDGES)
     assert axes.get_aspect() == 1.0
 
 

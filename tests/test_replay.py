@@ -4,7 +4,9 @@ import dataclasses
 
 import pytest
 
-from contracts.plan import LinkSpec, Plan, Shape
+from contracts.links import LinkSpec, Shape
+from contracts.plan import Plan
+from contracts.timeline import LinkChangeEvent
 from netem.transfer_time import Transfer
 from reports.events import Event
 from reports.replay import Change, Replay
@@ -255,8 +257,9 @@ def test_a_connection_with_a_large_window_has_no_slow_start() -> None:
 
 def test_a_link_that_the_timeline_changed_is_taken_as_it_was_then() -> None:
     # From second 7 on a frame takes two seconds; twice the rate saves half of that.
-    way = {"rate": FRAME_BITS / 2, "delay": 0.5, "jitter": 0.0, "loss": 0.0, "queue": 9}
-    change = {"event": "link", "at": 5.0, "links": ["client2-wan"], "up": way, "down": way}
+    way = Shape(rate=FRAME_BITS / 2, delay=0.5, jitter=0.0, loss=0.0, queue=9)
+    links = ("client2-wan",)
+    change = LinkChangeEvent(at=5.0, links=links, up=way, down=way, profile=None)
     plan = dataclasses.replace(_plan(), timeline=(change,))
     events = [
         *_chain("client2", 4.0)[:2],

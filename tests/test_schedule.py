@@ -4,36 +4,43 @@ from typing import Any
 
 import pytest
 
+from contracts.training import TrainingSettings
 from learning.schedule import rate
 
 
+def training_with(**keys: Any) -> TrainingSettings:
+    fixed: dict[str, Any] = {"batch_size": 10, "momentum": 0.0, "weight_decay": 0.0}
+    return TrainingSettings(shuffle=True, **fixed, **keys)
+
+
 @pytest.mark.parametrize(
-    ("training", "number", "expected"),
+    ("keys", "number", "expected"),
     [
         ({"learning_rate": 0.02}, 1, 0.02),
         ({"learning_rate": 0.02}, 500, 0.02),
-        ({"learning_rate": 0.02, "learning_rate_decay": 1.0, "learning_rate_drops": []}, 7, 0.02),
+        ({"learning_rate": 0.02, "learning_rate_decay": 1.0, "learning_rate_drops": ()}, 7, 0.02),
         ({"learning_rate": 0.001, "learning_rate_decay": 0.995}, 1, 0.001),
         ({"learning_rate": 0.001, "learning_rate_decay": 0.995}, 2, 0.000995),
         ({"learning_rate": 0.001, "learning_rate_decay": 0.995}, 3, 0.000990025),
         ({"learning_rate": 0.8, "learning_rate_decay": 0.5}, 4, 0.1),
-        ({"learning_rate": 0.8, "learning_rate_decay": 0.5, "learning_rate_drops": [3]}, 4, 0.01),
-        ({"learning_rate": 0.1, "learning_rate_drops": [5, 5]}, 5, 0.001),
+        ({"learning_rate": 0.8, "learning_rate_decay": 0.5, "learning_rate_drops": (3,)}, 4, 0.01),
+        ({"learning_rate": 0.1, "learning_rate_drops": (5, 5)}, 5, 0.001),
     ],
 )
 def test_rate_decays_after_every_round_and_drops_at_some(
-    training: dict[str, Any], number: int, expected: float
+    keys: dict[str, Any], number: int, expected: float
 ) -> None:
-    assert rate(training, number) == pytest.approx(expected, rel=1e-15, abs=0)
+    assert rate(training_with(**keys), number) == pytest.approx(expected, rel=1e-15, abs=0)
 
 
 @pytest.mark.parametrize(
     ("number", "expected"), [(1, 0.01), (39, 0.01), (40, 0.001), (79, 0.001), (80, 0.0001)]
 )
 def test_drops_give_exactly_the_rates_one_would_write_down(number: int, expected: float) -> None:
-    assert rate({"learning_rate": 0.01, "learning_rate_drops": [40, 80]}, number) == expected
+    training = training_with(learning_rate=0.01, learning_rate_drops=(40, 80))
+    assert rate(training, number) == expected
 
 
 def test_decay_alone_is_the_plain_product() -> None:
-    training = {"learning_rate": 0.001, "learning_rate_decay": 0.995}
+    training = training_with(learning_rate=0.001, learning_rate_decay=0.995)
     assert rate(training, 3) == 0.001 * 0.995**2

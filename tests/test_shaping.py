@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from contracts.plan import Shape
+from contracts.links import Shape
 from netem import requests, shaping
 
 NEW_DISCIPLINE, NEW_CLASS = 36, 40

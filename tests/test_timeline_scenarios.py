@@ -1,11 +1,20 @@
 """What a scenario may say about handovers, links that change, outages, crashes and walking."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from contracts.plan import Plan, Shape
+from contracts.plan import Plan
+from contracts.timeline import (
+    CrashEvent,
+    HandoverEvent,
+    LinkChangeEvent,
+    OutageEvent,
+    RestartEvent,
+    Walk,
+)
 from netem import mobility
 from scenarios import loader, wiring
 from scenarios.schema import Link
@@ -31,7 +40,7 @@ def test_a_scenario_without_a_timeline_plans_nothing_of_it() -> None:
     assert (plan.timeline, plan.walk, plan.moves) == ((), None, False)
     assert "visits" not in plan.topology_numbers
     assert all(node.visits == () for node in plan.nodes)
-    assert plan.limits["patience"] is None
+    assert plan.limits.patience is None
 
 
 # Events in the plan
@@ -42,7 +51,7 @@ def test_events_are_planned_in_order_of_time_those_of_one_moment_as_written() ->
 
     plan = plan_of(with_events(HANDOVER, RESTART, at_once, LINK, CRASH, OUTAGE))
 
-    found = [(event["at"], event["event"]) for event in plan.timeline]
+    found = [(event.at, event.event) for event in plan.timeline]
     assert found == [
         (3.0, "outage"),
         (4.0, "crash"),
@@ -59,23 +68,25 @@ def test_a_handover_names_edge_servers_and_how_the_links_change() -> None:
 
     plain, other = plan_of(with_events(HANDOVER, HANDOVER | held)).timeline
 
-    assert plain == {
-        "at": 10.0,
-        "event": "handover",
-        "client": "client1",
-        "to": ["edge2"],
-        "mode": "break-before-make",
-        "interruption": 0.05,
-        "hold": 0.0,
-    }
-    assert other["to"] == ["edge2", "edge1"]
-    assert (other["at"], other["mode"], other["hold"]) == (60.0, "make-before-break", 0.2)
+    assert plain == HandoverEvent(
+        at=10.0,
+        client="client1",
+        to=("edge2",),
+        mode="break-before-make",
+        interruption=0.05,
+        hold=0.0,
+    )
+    assert isinstance(other, HandoverEvent)
+    assert other.to == ("edge2", "edge1")
+    assert (other.at, other.mode, other.hold) == (60.0, "make-before-break", 0.2)
 
 
 def test_a_method_that_shares_nothing_hands_over_to_the_first_cell_alone() -> None:
     plan = plan_of(with_events(HANDOVER | {"to": [3, 2]}, protocol="es-fl"))
 
-    assert plan.timeline[0]["to"] == ["edge3"]
+    (event,) = plan.timeline
+    assert isinstance(event, HandoverEvent)
+    assert event.to == ("edge3",)
     assert [name for name, _ in plan.node("client1").visits] == ["edge3"]
 
 
@@ -85,9 +96,8 @@ def test_a_changed_link_has_the_shape_of_its_profile_with_its_own_keys_on_top() 
     (event,) = plan_of(with_events(changed)).timeline
 
     up, down = wiring.shapes(Link(rate="2mbit", delay="60ms", jitter="10ms"))
-    assert event["links"] == ["client4-cell2"]
-    assert (Shape(**event["up"]), Shape(**event["down"])) == (up, down)
-    assert event["profile"] == "3g"
+    links = ("client4-cell2",)
+    assert event == LinkChangeEvent(at=5.0, links=links, up=up, down=down, profile="3g")
 
 
 def test_a_link_may_change_without_a_profile() -> None:
@@ -95,8 +105,9 @@ def test_a_link_may_change_without_a_profile() -> None:
 
     (event,) = planned(star_scenario(timeline=[changed])).timeline
 
-    assert event["links"] == ["client1-wan", "client2-wan", "client3-wan"]
-    assert (event["up"]["rate"], event["up"]["delay"], event["profile"]) == (1e6, 0.008, None)
+    assert isinstance(event, LinkChangeEvent)
+    assert event.links == ("client1-wan", "client2-wan", "client3-wan")
+    assert (event.up.rate, event.up.delay, event.profile) == (1e6, 0.008, None)
 
 
 def test_a_tier_has_the_links_of_visits_too_but_no_servers_attachment() -> None:
@@ -104,21 +115,18 @@ def test_a_tier_has_the_links_of_visits_too_but_no_servers_attachment() -> None:
 
     plan = plan_of(with_events(HANDOVER, change))
 
-    assert plan.timeline[0]["links"] == [link.name for link in plan.links if link.tier]
-    assert "client1-cell2" in plan.timeline[0]["links"]
+    event = plan.timeline[0]
+    assert isinstance(event, LinkChangeEvent)
+    assert event.links == tuple(link.name for link in plan.links if link.tier)
+    assert "client1-cell2" in event.links
 
 
 def test_an_outage_of_a_cell_is_one_of_all_its_clients_links() -> None:
     (event,) = plan_of(with_events(OUTAGE)).timeline
 
     clients = ("client2", "client4", "client5", "client8", "client9")
-    assert event == {
-        "at": 3.0,
-        "until": 8.0,
-        "event": "outage",
-        "links": [f"{client}-cell2" for client in clients],
-        "what": "cell2",
-    }
+    links = tuple(f"{client}-cell2" for client in clients)
+    assert event == OutageEvent(at=3.0, until=8.0, links=links, what="cell2")
 
 
 def test_an_outage_may_be_one_links_own() -> None:
@@ -126,7 +134,7 @@ def test_an_outage_may_be_one_links_own() -> None:
 
     (event,) = planned(tree_scenario(timeline=[outage])).timeline
 
-    assert (event["links"], event["what"]) == (["inst1-wan"], "inst1-wan")
+    assert event == OutageEvent(at=1.0, until=2.0, links=("inst1-wan",), what="inst1-wan")
 
 
 def test_edge_servers_without_a_cloud_may_crash_and_restart() -> None:
@@ -135,8 +143,8 @@ def test_edge_servers_without_a_cloud_may_crash_and_restart() -> None:
     plan = plan_of(with_events(crash, restart))
 
     assert plan.timeline == (
-        {"at": 4.0, "event": "crash", "node": "edge2"},
-        {"at": 6.0, "event": "restart", "node": "edge2"},
+        CrashEvent(at=4.0, node="edge2"),
+        RestartEvent(at=6.0, node="edge2"),
     )
 
 
@@ -194,18 +202,18 @@ def test_walking_clients_may_come_to_all_cells() -> None:
 def test_the_plan_says_how_clients_walk() -> None:
     plan = plan_of(walking(mode="make-before-break", hold="100ms") | {"seed": 7})
 
-    assert plan.walk == {
-        "speed": 1.4,
-        "dwell": 5.0,
-        "spacing": 200.0,
-        "radius": 115.0,
-        "mode": "make-before-break",
-        "interruption": 0.05,
-        "hold": 0.1,
-        "seed": 7,
-        "hears_all": True,
-        "homes": [[0], [1], [2], [0, 1], [1, 0], [0, 2], [2, 0], [1, 2], [2, 1]],
-    }
+    assert plan.walk == Walk(
+        speed=1.4,
+        dwell=5.0,
+        spacing=200.0,
+        radius=115.0,
+        mode="make-before-break",
+        interruption=0.05,
+        hold=0.1,
+        seed=7,
+        hears_all=True,
+        homes=((0,), (1,), (2,), (0, 1), (1, 0), (0, 2), (2, 0), (1, 2), (2, 1)),
+    )
     assert plan.moves
 
 
@@ -213,23 +221,23 @@ def test_methods_are_compared_on_the_same_walk() -> None:
     shared, lone = plan_of(walking()).walk, plan_of(walking("es-fl")).walk
 
     assert shared is not None
-    assert lone == shared | {"hears_all": False}
+    assert lone == replace(shared, hears_all=False)
 
 
 def test_clients_can_start_where_the_plan_says() -> None:
     walk = plan_of(walking()).walk
 
     assert walk is not None
-    centres = mobility.centres(3, walk["spacing"])
-    starts = mobility.starts(walk["homes"], centres, walk["radius"], walk["seed"])
-    heard = [set(mobility.heard(start, centres, walk["radius"])) for start in starts]
-    assert heard == [set(home) for home in walk["homes"]]
+    centres = mobility.centres(3, walk.spacing)
+    starts = mobility.starts(walk.homes, centres, walk.radius, walk.seed)
+    heard = [set(mobility.heard(start, centres, walk.radius)) for start in starts]
+    assert heard == [set(home) for home in walk.homes]
 
 
 def test_patience_is_in_seconds() -> None:
     plan = planned(tree_scenario(limits={"patience": "1.5s"}))
 
-    assert plan.limits["patience"] == 1.5
+    assert plan.limits.patience == 1.5
 
 
 @pytest.mark.parametrize(

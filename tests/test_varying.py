@@ -1,6 +1,5 @@
 """Links that follow traces: when which row takes effect, on whom, and what reports make of it."""
 
-import json
 import socket
 from collections.abc import Iterator
 from typing import Any
@@ -8,7 +7,8 @@ from typing import Any
 import pytest
 
 from contracts.errors import BadInput
-from contracts.plan import Plan, Shape
+from contracts.links import Shape
+from contracts.plan import Plan
 from contracts.traces import Row, Trace
 from netem import shaping
 from nodes.varying import Varying
@@ -49,7 +49,7 @@ def test_a_trace_is_in_the_plan_once_and_survives_json(trace_file: str) -> None:
 
     assert again == plan
     assert list(plan.traces) == [trace_file]
-    assert plan.to_json().count("3000000.0") == json.dumps(plan.traces).count("3000000.0") == 1
+    assert plan.to_json().count("3000000.0") == 1
 
 
 def test_rows_take_effect_at_their_times_and_repeat_from_the_start(trace_file: str) -> None:

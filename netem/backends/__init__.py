@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Protocol
 
 from contracts.errors import BadInput
-from contracts.plan import LinkSpec, Plan
+from contracts.links import LinkSpec
+from contracts.plan import Plan
 from netem import shaping
 from netem.backends.guest import Guest
 from netem.backends.native import Native
