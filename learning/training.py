@@ -15,6 +15,7 @@ from contracts.training import Result, Task
 from learning import extra_samples, lenet_training
 from learning.context import Context
 from learning.models import export, load_weights
+from protocols import registry
 from protocols.local_rules import PREFIX, LocalRule
 
 Tensors = dict[str, np.ndarray]
@@ -27,9 +28,7 @@ def train(task: Task, context: Context, rule: LocalRule | None = None) -> Result
     """
     began = time.perf_counter()
     if rule is None and task.rule:
-        from protocols.registry import local_rule
-
-        rule = local_rule(task.rule, task.settings)
+        rule = registry.method(task.rule).make_local_rule(task.settings)
     module = context.module
     load_weights(module, task.tensors)
     module.train()

@@ -14,7 +14,6 @@ from nodes.inside import Inside
 from nodes.phases import now
 from nodes.rounds import RoundServer
 from nodes.storage import Storage
-from protocols import registry
 from protocols.base import Facts, Tensors
 from protocols.wire import Message, read_file, write_file
 
@@ -29,7 +28,7 @@ def run(inside: Inside) -> None:
     begun = storage.read() or read_file(inside.run_dir / "initial.model")
     method = inside.method.Server(inside.settings, begun.tensors)
     method.facts = _facts(inside)
-    if registry.sends_server_data(inside.plan.protocol):
+    if inside.method.sends_server_data:
         method.data = _own_samples(inside.run_dir)
     control = inside.control if inside.plan.moves else None
     server = RoundServer(

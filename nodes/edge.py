@@ -8,7 +8,6 @@ from nodes.phases import now
 from nodes.rounds import RoundServer
 from nodes.transport import first_to_hear
 from protocols.base import Package
-from protocols.registry import edge_of
 from protocols.wire import Message
 
 
@@ -18,7 +17,7 @@ def run(inside: Inside) -> None:
         cloud.run(inside)
         return
     settings = inside.settings
-    method = edge_of(inside.method)(settings, {})
+    method = inside.method.Edge(settings, {})
     control = inside.control if inside.plan.moves else None
     server = RoundServer(inside.spec, inside.plan, method, inside.recorder, control=control)
     inside.control.say("bound")

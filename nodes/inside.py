@@ -14,6 +14,7 @@ from nodes.compute import make_trainer
 from nodes.control import Control
 from nodes.phases import Recorder
 from protocols import registry
+from protocols.method import Method
 
 
 @dataclass
@@ -29,9 +30,9 @@ class Inside:
     restarted: int = 0  # how many earlier processes of this node the timeline has ended
 
     @property
-    def method(self) -> Any:
-        """The module of the scenario's protocol."""
-        return registry.load(self.plan.protocol)
+    def method(self) -> Method:
+        """The scenario's method."""
+        return registry.method(self.plan.protocol)
 
     @property
     def settings(self) -> Any:

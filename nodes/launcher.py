@@ -49,7 +49,7 @@ def main(directories: list[str]) -> None:
     """Run the plan that lies in the run directory; the outcome stands in the status file."""
     run_dir, spool = Path(directories[0]), Path(directories[1])
     plan = Plan.from_json((run_dir / "plan.json").read_text())
-    registry.load(plan.protocol)
+    registry.method(plan.protocol)
     records = Records(plan, run_dir, spool)
     launch = Launch(plan, run_dir, spool, records)
     try:

@@ -17,13 +17,13 @@ def check_fit(scenario: Scenario, settings: Any) -> None:
     """BadInput where one part would be ignored, or needs what another lacks."""
     topology, task, name = scenario.topology, scenario.task, scenario.protocol.name
     on_cells, has_cloud = topology.kind == "cells", "cloud" in topology.roles
-    wanted = registry.wants_cloud(name)
-    if wanted is True and not has_cloud:
+    method = registry.method(name)
+    if method.needs_cloud is True and not has_cloud:
         raise BadInput(f"protocol.name: {name} needs a cloud; set topology.cloud = true")
-    if wanted is False and has_cloud:
+    if method.needs_cloud is False and has_cloud:
         remedy = "take topology.cloud out" if on_cells else 'use topology.kind = "cells"'
         raise BadInput(f"protocol.name: {name} works without a cloud; {remedy}")
-    if registry.trains_alone(name) and (topology.kind != "star" or scenario.timeline):
+    if method.trains_alone and (topology.kind != "star" or scenario.timeline):
         raise BadInput(
             f"protocol.name: {name}'s clients use no network; take a star and no [[timeline]]"
         )
@@ -39,7 +39,7 @@ def check_fit(scenario: Scenario, settings: Any) -> None:
         raise BadInput('task.partition: main-classes are those of cells; use topology.kind "cells"')
     if task.rho != [1.0] and not on_cells:
         raise BadInput("task.rho: a share of a cell's main classes; leave it out without cells")
-    nobody_above = not has_cloud or registry.trains_alone(name)
+    nobody_above = not has_cloud or method.trains_alone
     if task.dissimilarity_every is not None and nobody_above:
         raise BadInput(
             "task.dissimilarity_every: taken at the cloud's model, and here is none; leave it out, "
@@ -59,11 +59,12 @@ def check_fit(scenario: Scenario, settings: Any) -> None:
 def _check_star(scenario: Scenario) -> None:
     """Methods with data at the server are for clients right below it."""
     name = scenario.protocol.name
-    if registry.wants_a_star(name) and scenario.topology.kind != "star":
+    method = registry.method(name)
+    if method.star_only and scenario.topology.kind != "star":
         raise BadInput(
             f'protocol.name: {name} works between a cloud and its clients; use topology.kind "star"'
         )
-    if registry.needs_server_data(name) and scenario.server_data is None:
+    if method.needs_server_data and scenario.server_data is None:
         raise BadInput(
             f"server_data: missing; the server's own samples are what {name} works with "
             '(e.g. kind = "iid" and samples = 500)'

@@ -70,7 +70,7 @@ def dump(scenario: Scenario) -> str:
 def protocol_settings(scenario: Scenario) -> Any:
     """The method's own settings object, checked."""
     name, given = scenario.protocol.name, scenario.protocol.model_dump(exclude={"name"})
-    settings = registry.load(name).Settings
+    settings = registry.method(name).Settings
     types = get_type_hints(settings)
     for field in dataclasses.fields(settings):
         needed = field.default is field.default_factory is dataclasses.MISSING

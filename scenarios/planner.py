@@ -58,15 +58,16 @@ def plan(
 ) -> Plan:
     """Fix every node and link of a run; `samples` are the clients' data set sizes in order, and
     `server_samples` that of the cloud's own, of `server_bytes`."""
-    extra_flops = registry.extra_flops(scenario.protocol.name, costs) if costs else []
+    method = registry.method(scenario.protocol.name)
+    extra_flops = method.extra_flops(costs) if costs else ()
     topo = wiring.topo(scenario)
     links = wiring.links(topo, scenario)
     addresses = _addresses(links)
-    alone = registry.trains_alone(scenario.protocol.name)
+    alone = method.trains_alone
     parents = {
         name: None if alone else topo.nodeInfo(name)["parent"] for name in topo.hosts(sort=False)
     }
-    hears_all = registry.hears_all_cells(scenario.protocol.name)
+    hears_all = method.hears_all_cells
     others = {name: topo.nodeInfo(name).get("others", []) if hears_all else [] for name in parents}
     children: dict[str, list[str]] = {name: [] for name in parents}
     for name, parent in parents.items():
@@ -108,7 +109,7 @@ def plan(
         )
         clients += role == "client"
     task, settings = scenario.task, loader.protocol_settings(scenario)
-    update = registry.load(scenario.protocol.name).Server(settings, {}).update_shapes(tensors)
+    update = method.Server(settings, {}).update_shapes(tensors)
     made = Plan(
         run=run,
         clock=scenario.clock,
@@ -137,7 +138,7 @@ def plan(
         timeline=timeline.planned(scenario, links),
         walk=timeline.walk(scenario),
         update_bytes=size_of(update),
-        supply_bytes=server_bytes if registry.sends_server_data(scenario.protocol.name) else 0,
+        supply_bytes=server_bytes if method.sends_server_data else 0,
         traces=wiring.traces(scenario),
         traffic=traffic.planned(scenario, links),
     )

@@ -58,7 +58,7 @@ def walk(scenario: Scenario) -> Walk | None:
         spacing=mobility.spacing,
         radius=mobility.radius,
         seed=scenario.seed,
-        hears_all=registry.hears_all_cells(scenario.protocol.name),
+        hears_all=registry.method(scenario.protocol.name).hears_all_cells,
         homes=tuple(scenario.topology.homes),
     )
 

@@ -67,7 +67,7 @@ def _first_row(link: Link, name: str, seed: int) -> int:
 
 def members(scenario: Scenario, heard: Sequence[int]) -> list[int]:
     """Of the cells that a client hears, those that it belongs to under the scenario's method."""
-    return list(heard if registry.hears_all_cells(scenario.protocol.name) else heard[:1])
+    return list(heard if registry.method(scenario.protocol.name).hears_all_cells else heard[:1])
 
 
 def visited(scenario: Scenario) -> list[list[int]]:

@@ -81,5 +81,5 @@ def test_every_method_stands_in_the_table_with_its_keys(name: str) -> None:
     row = next(row for names, row in rows.items() if f"`{name}`" in names)
     inherited = rows[" `fedavg`, `fedadp` "] if "FedAvg's" in row else ""
 
-    for field in dataclasses.fields(registry.load(name).Settings):
+    for field in dataclasses.fields(registry.method(name).Settings):
         assert field.name == "rounds" or f"`{field.name}`" in row + inherited, field.name

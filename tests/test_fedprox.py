@@ -14,8 +14,8 @@ from tests.local_training import context_of, task_of
 
 def test_the_gradient_pulls_towards_the_received_weights() -> None:
     w = nn.Parameter(torch.tensor([1.0, 2.0]))
-    rule = registry.local_rule("fedprox", {"mu": 0.1})
-    rule.start([("w", w)], None)
+    rule = registry.method("fedprox").make_local_rule({"mu": 0.1})
+    rule.start([("w", w)], task_of(context_of("tiny-mlp")))
     w.data += torch.tensor([0.5, -2.0])
     w.grad = torch.tensor([1.0, 1.0])
 
@@ -29,8 +29,8 @@ def test_it_is_the_gradient_of_half_mu_times_the_squared_distance() -> None:
     w, w_t = nn.Parameter(torch.tensor([3.0, -1.0])), torch.tensor([1.0, 1.0])
     (0.4 / 2 * (w - w_t).square().sum()).backward()
     expected, w.grad = w.grad, torch.zeros(2)
-    rule = registry.local_rule("fedprox", {"mu": 0.4})
-    rule.start([("w", nn.Parameter(w_t))], None)
+    rule = registry.method("fedprox").make_local_rule({"mu": 0.4})
+    rule.start([("w", nn.Parameter(w_t))], task_of(context_of("tiny-mlp")))
 
     rule.adjust_gradients([("w", w)], step=0)
 
@@ -54,7 +54,7 @@ def test_a_strong_term_keeps_the_local_model_near_the_global_one() -> None:
 
 @pytest.mark.parametrize("name", ["fedprox", "fedrl"])
 def test_mu_of_zero_is_plain_sgd(name: str) -> None:
-    method = registry.load(name)
+    method = registry.method(name)
     package = Package({"epochs": 2}, {})
 
     plain = method.Client(method.Settings(rounds=1, mu=0.0)).work(package)
@@ -83,7 +83,7 @@ def test_a_rule_with_mu_of_zero_changes_no_bit(name: str) -> None:
 @pytest.mark.parametrize("name", ["fedprox", "fedrl"])
 def test_a_negative_mu_is_refused(name: str) -> None:
     with pytest.raises(ValueError, match="mu must not be negative"):
-        registry.load(name).Settings(rounds=1, mu=-0.1)
+        registry.method(name).Settings(rounds=1, mu=-0.1)
 
 
 def test_every_step_costs_three_operations_a_parameter() -> None:

@@ -1,5 +1,6 @@
 """From a checked scenario to a plan."""
 
+from dataclasses import replace
 from ipaddress import ip_address, ip_network
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 from contracts.errors import BadInput
 from contracts.plan import Limits, Plan
 from netem import shaping, topologies
-from protocols import fedavg, registry
+from protocols import registry
 from protocols.costs import StepCosts
 from scenarios import loader, planner, wiring
 from scenarios.schema import MOST_CLIENTS, MOST_INSTITUTIONS, Link
@@ -71,7 +72,8 @@ def test_a_rules_steps_take_their_own_flops_over_the_devices_speed(
 ) -> None:
     device = {"speed": 2e9, "overhead": "3ms", "memory": "4gb"}
     costs = StepCosts(parameters=7, batch_size=10, forward=(5, 9), representations=(1, 2))
-    monkeypatch.setattr(fedavg, "extra_flops", lambda c: [2e6, c.forward[1] * 1e6], raising=False)
+    dear = replace(registry.method("fedavg"), extra_flops=lambda c: [2e6, c.forward[1] * 1e6])
+    monkeypatch.setattr(registry, "method", lambda _name: dear)
     scenario = loader.check(star_scenario(devices={"client": device, "cloud": "phone"}))
 
     plan = planner.plan(scenario, "run", "pool", [1, 1, 1], 10, {}, costs=costs)
@@ -87,7 +89,7 @@ def test_a_rules_steps_take_their_own_flops_over_the_devices_speed(
 def test_plain_methods_pay_for_no_rule() -> None:
     costs = StepCosts(parameters=7, batch_size=10, forward=(5, 9), representations=(1, 2))
 
-    assert registry.extra_flops("fedavg", costs) == []
+    assert registry.method("fedavg").extra_flops(costs) == ()
     assert planned(star_scenario()).node("client1").rule_seconds(1000) == 0
 
 

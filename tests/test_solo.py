@@ -28,7 +28,7 @@ def test_clients_have_no_server_and_hold_their_own_rounds() -> None:
 
 
 def test_a_client_trains_its_own_model_for_the_epochs_of_a_round() -> None:
-    solo = registry.load("solo")
+    solo = registry.method("solo")
 
     [job] = solo.Client(solo.Settings(rounds=2, local_epochs=4)).jobs({"client1": Package()})
 

@@ -7,7 +7,6 @@ import pytest
 
 from protocols import registry, tempo
 from protocols.base import Package, Tensors
-from protocols.registry import edge_of
 
 SETTINGS = tempo.Settings(rounds=3, c=6, edge_rounds=4)
 
@@ -106,7 +105,7 @@ def test_batch_statistics_are_no_part_of_a_divergence() -> None:
 
 
 def test_an_institution_passes_the_clouds_number_on_in_each_of_its_rounds() -> None:
-    institution = edge_of(registry.load("tempo"))(SETTINGS, {})
+    institution = registry.method("tempo").Edge(SETTINGS, {})
     institution.receive(Package({"epochs": 9}, model(1)))
     first = institution.outgoing("client1")
     institution.add("client1", update(1, 2))

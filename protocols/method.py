@@ -1,0 +1,87 @@
+"""A method as the rest of the project sees it: what its module defines, checked and typed."""
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+from contracts.errors import BadInput
+from protocols import base
+from protocols.costs import StepCosts
+from protocols.local_rules import LocalRule
+
+
+@dataclass(frozen=True)
+class Method:
+    """One method, built once from its module; docs/protocols.md says what a module defines."""
+
+    name: str  # as scenarios write it
+    Settings: type[Any]  # a dataclass: the method's keys in [protocol]
+    Server: type[base.Server]
+    Client: type[base.Client]
+    Edge: type[base.Server]  # an edge's side; a `Server` like the cloud's unless the method differs
+    needs_cloud: bool | None  # True: needs one; False: has no use for one; None: takes either
+    hears_all_cells: bool  # where cells overlap a client deals with all of them, not its own only
+    star_only: bool  # only for clients right below the cloud
+    needs_server_data: bool  # the server learns from samples of its own, or shares them
+    sends_server_data: bool  # the server's samples cross the network
+    trains_alone: bool  # clients have nothing to do with any server
+    local_rule: Callable[[dict[str, Any]], LocalRule] | None  # makes the rule from its settings
+    extra_flops: Callable[[StepCosts], Sequence[float]]  # of a local step beyond SGD, a cycle
+
+    @classmethod
+    def of_module(cls, name: str, module: ModuleType) -> "Method":
+        """The method that a module defines; BadInput names what the module lacks."""
+        _check(name, module)
+        return cls(
+            name=name,
+            Settings=module.Settings,
+            Server=module.Server,
+            Client=module.Client,
+            Edge=getattr(module, "Edge", module.Server),
+            needs_cloud=getattr(module, "CLOUD", None),
+            hears_all_cells=getattr(module, "HEARS_ALL_CELLS", False),
+            star_only=getattr(module, "STAR_ONLY", False),
+            needs_server_data=getattr(module, "NEEDS_SERVER_DATA", False),
+            sends_server_data=getattr(module, "SENDS_SERVER_DATA", False),
+            trains_alone=getattr(module, "ALONE", False),
+            local_rule=getattr(module, "LocalRule", None),
+            extra_flops=getattr(module, "extra_flops", _nothing_extra),
+        )
+
+    def make_local_rule(self, settings: dict[str, Any]) -> LocalRule:
+        """The rule by which this method changes the steps of one local training."""
+        if self.local_rule is None:
+            raise ValueError(f"protocol {self.name} defines no LocalRule, and a task names it")
+        return self.local_rule(settings)
+
+
+def _nothing_extra(_costs: StepCosts) -> Sequence[float]:
+    """The extra cost of a local step that is plain SGD."""
+    return ()
+
+
+def _check(name: str, module: ModuleType) -> None:
+    missing = [part for part in ("Settings", "Server", "Client") if not hasattr(module, part)]
+    if missing:
+        raise BadInput(
+            f'protocol "{name}": module {module.__name__} defines no {" and no ".join(missing)}; '
+            "add it (docs/protocols.md)"
+        )
+    settings = module.Settings
+    if not (isinstance(settings, type) and dataclasses.is_dataclass(settings)):
+        raise BadInput(
+            f'protocol "{name}": {module.__name__}.Settings is no dataclass; make it one'
+        )
+    if "rounds" not in {field.name for field in dataclasses.fields(settings)}:
+        raise BadInput(
+            f'protocol "{name}": {module.__name__}.Settings has no field rounds; add it as an int'
+        )
+    for part, parent in (("Server", base.Server), ("Edge", base.Server), ("Client", base.Client)):
+        found = getattr(module, part, parent)
+        if not (isinstance(found, type) and issubclass(found, parent)):
+            raise BadInput(
+                f'protocol "{name}": {module.__name__}.{part} is no subclass of '
+                f"protocols.base.{parent.__name__}; derive it from that"
+            )
