@@ -22,6 +22,7 @@ from netem.signals import WORKERS_READY
 from netem.spool import RunSpool, sweep
 from protocols.wire import Message, write_file
 from scenarios import loader, planner
+from scenarios.task_facts import TaskFacts
 
 _PATIENCE_SECONDS = 1200.0
 
@@ -47,7 +48,8 @@ def tree(institutions: int, clients: int) -> Plan:
         }
     )
     samples = [1] * (institutions * clients)
-    return planner.plan(scenario, "startup", "pool", samples, 1, {"w": ("float32", (1,))})
+    facts = TaskFacts(samples=samples, flops_per_step=1, tensors={"w": ("float32", (1,))})
+    return planner.plan(scenario, facts, run="startup", trainer="pool")
 
 
 def measure(plan: Plan, inside: str, last_phase: str) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from netem.backends.guest import Guest
 from netem.matrix import Cell
 from netem.spool import RunSpool, sweep
 from scenarios import loader, planner
+from scenarios.task_facts import TaskFacts
 
 _PATIENCE_SECONDS = 1800.0
 _POLL_SECONDS = 0.2
@@ -60,10 +61,9 @@ def measure(
         run_dir = Path(folder)
         scenario = loader.check(_SCENARIO)
         model = {"weights": ("float32", (max(cell.size for cell in cells) // 4,))}
-        samples = [1] * max(matrix.SENDERS)
-        plan = planner.plan(
-            scenario.model_copy(update={"clock": clock}), "fidelity", "pool", samples, 1, model
-        )
+        facts = TaskFacts(samples=[1] * max(matrix.SENDERS), flops_per_step=1, tensors=model)
+        on_clock = scenario.model_copy(update={"clock": clock})
+        plan = planner.plan(on_clock, facts, run="fidelity", trainer="pool")
         (run_dir / "plan.json").write_text(plan.to_json())
         (run_dir / "cells.json").write_text(json.dumps([asdict(cell) for cell in cells]))
         sweep()

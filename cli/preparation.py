@@ -13,6 +13,7 @@ from contracts.errors import BadInput
 from contracts.plan import Plan
 from scenarios import loader, planner
 from scenarios.schema import Device, Scenario
+from scenarios.task_facts import TaskFacts
 
 if TYPE_CHECKING:
     from learning.datasets import Dataset
@@ -119,10 +120,7 @@ def prepare(scenario: Scenario, data_dir: Path | None, out: str | None) -> Prepa
     flops_per_step = flops.training_flops(task.model, *shape, task.batch_size)
     if any(device.measured for device in scenario.devices.values()):
         scenario = _measured(scenario, data, parts, initial, flops_per_step)
-    plan = planner.plan(
-        scenario,
-        run=run_dir.name,
-        trainer=trainer_of(scenario),
+    facts = TaskFacts(
         samples=[len(part) for part in parts],
         flops_per_step=flops_per_step,
         tensors={name: (str(t.dtype), t.shape) for name, t in initial.items()},
@@ -131,6 +129,7 @@ def prepare(scenario: Scenario, data_dir: Path | None, out: str | None) -> Prepa
         server_bytes=sum(part.nbytes for part in server) if server else 0,
         costs=flops.step_costs(task.model, *shape, task.batch_size),
     )
+    plan = planner.plan(scenario, facts, run=run_dir.name, trainer=trainer_of(scenario))
     in_c = lenet_training.can_train(module, *shape) and not torch.cuda.is_available()
     engine = "lenet5.c" if in_c else "torch"
     return Prepared(scenario, plan, run_dir, initial, parts, data_dir, engine, server, counts)

@@ -4,6 +4,7 @@ from typing import Any
 
 from contracts.plan import Plan
 from scenarios import loader, planner
+from scenarios.task_facts import TaskFacts
 
 TENSORS = {"weight": ("float32", (4, 3)), "bias": ("float32", (4,))}
 
@@ -35,4 +36,5 @@ def planned(tree: dict[str, Any], flops_per_step: int = 1_000_000) -> Plan:
     """The plan of such a scenario; the first client has 10 samples, the next 11, and so on."""
     scenario = loader.check(tree)
     samples = [10 + index for index in range(scenario.topology.client_count)]
-    return planner.plan(scenario, "small-run", "pool", samples, flops_per_step, TENSORS)
+    facts = TaskFacts(samples=samples, flops_per_step=flops_per_step, tensors=TENSORS)
+    return planner.plan(scenario, facts, run="small-run", trainer="pool")

@@ -10,6 +10,7 @@ from learning.main_classes import main_classes
 from netem import topologies
 from scenarios import loader, planner
 from scenarios.cells import homes
+from scenarios.task_facts import TaskFacts
 from tests.scenario_trees import star_scenario
 
 CELLS = {"kind": "cells", "cells": 3, "alone": 1, "overlap": 2}
@@ -31,7 +32,8 @@ def cells_scenario(protocol: str = "multicell", **topology: Any) -> dict[str, An
 def planned(protocol: str = "multicell", classes: int = 9, **topology: Any) -> Plan:
     scenario = loader.check(cells_scenario(protocol, **topology))
     samples = [10] * scenario.topology.client_count
-    return planner.plan(scenario, "run", "pool", samples, 1000, SHAPES, classes=classes)
+    facts = TaskFacts(samples=samples, flops_per_step=1000, tensors=SHAPES, classes=classes)
+    return planner.plan(scenario, facts, run="run", trainer="pool")
 
 
 def test_clients_alone_come_first_then_those_of_each_overlap_half_from_either_side() -> None:

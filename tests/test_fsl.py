@@ -11,6 +11,7 @@ from protocols.base import Facts, Package, Tensors
 from protocols.server_learning import step
 from protocols.wire import Refused
 from scenarios import loader, planner
+from scenarios.task_facts import TaskFacts
 from tests.scenario_trees import TENSORS, star_scenario
 from tests.two_parameters import model, values
 
@@ -224,8 +225,13 @@ def test_a_message_limit_below_the_shared_samples_is_refused() -> None:
             limits={"message": "1mb"},
         )
     )
+    facts = TaskFacts(
+        samples=[10] * 3,
+        flops_per_step=1000,
+        tensors=TENSORS,
+        server_samples=10,
+        server_bytes=2**20,
+    )
 
     with pytest.raises(BadInput, match=r"limits\.message: D_0 needs"):
-        planner.plan(
-            scenario, "run", "pool", [10] * 3, 1000, TENSORS, server_samples=10, server_bytes=2**20
-        )
+        planner.plan(scenario, facts, run="run", trainer="pool")

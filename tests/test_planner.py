@@ -13,6 +13,7 @@ from protocols import registry
 from protocols.costs import StepCosts
 from scenarios import loader, planner, wiring
 from scenarios.schema import MOST_CLIENTS, MOST_INSTITUTIONS, Link
+from scenarios.task_facts import TaskFacts
 from tests.scenario_trees import planned, star_scenario, tree_scenario
 
 LONGEST_INTERFACE_NAME = 15  # Linux: IFNAMSIZ less its closing zero
@@ -76,7 +77,9 @@ def test_a_rules_steps_take_their_own_flops_over_the_devices_speed(
     monkeypatch.setattr(registry, "method", lambda _name: dear)
     scenario = loader.check(star_scenario(devices={"client": device, "cloud": "phone"}))
 
-    plan = planner.plan(scenario, "run", "pool", [1, 1, 1], 10, {}, costs=costs)
+    facts = TaskFacts(samples=[1, 1, 1], flops_per_step=10, tensors={}, costs=costs)
+
+    plan = planner.plan(scenario, facts, run="run", trainer="pool")
 
     assert plan.node("client1").extra_seconds == (0.001, 0.0045)
     assert plan.node("client1").seconds_per_step == 10 / 2e9 + 0.003

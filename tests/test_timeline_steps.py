@@ -7,6 +7,7 @@ import pytest
 
 from nodes.timeline import Timeline
 from scenarios import loader, planner
+from scenarios.task_facts import TaskFacts
 from tests.scenario_trees import TENSORS
 
 SCENARIO: dict[str, Any] = {
@@ -54,7 +55,8 @@ class Play:
 
     def __init__(self, *events: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
         scenario = loader.check(SCENARIO | {"timeline": list(events)})
-        plan = planner.plan(scenario, "run", "pool", [20] * 6, 1000, TENSORS, classes=9)
+        facts = TaskFacts(samples=[20] * 6, flops_per_step=1000, tensors=TENSORS, classes=9)
+        plan = planner.plan(scenario, facts, run="run", trainer="pool")
         self.stage = Stage()
         links = {link.name: Link(link.name, self.stage.done) for link in plan.links}
         self.timeline = Timeline(plan, links, self.stage)

@@ -4,6 +4,7 @@ from typing import Any
 
 from contracts.plan import Plan
 from scenarios import loader, planner
+from scenarios.task_facts import TaskFacts
 from tests.test_cells_topology import SHAPES, cells_scenario
 
 # Three cells with a client alone in each (client1 to client3), and two in each overlap: client4
@@ -37,4 +38,5 @@ def walking(protocol: str = "multicell", events: tuple[Any, ...] = (), **values:
 def plan_of(tree: dict[str, Any]) -> Plan:
     scenario = loader.check(tree)
     samples = [10] * scenario.topology.client_count
-    return planner.plan(scenario, "run", "pool", samples, 1000, SHAPES, classes=9)
+    facts = TaskFacts(samples=samples, flops_per_step=1000, tensors=SHAPES, classes=9)
+    return planner.plan(scenario, facts, run="run", trainer="pool")

@@ -1,0 +1,132 @@
+"""The nodes of a plan: who is above whom, at which addresses, on which devices."""
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from contracts.errors import BadInput
+from contracts.links import LinkSpec
+from contracts.plan import NodeSpec
+from protocols import registry
+from protocols.method import Method
+from scenarios import quantities, wiring
+from scenarios.schema import Device, MixedDevice, Role, Scenario
+from scenarios.task_facts import TaskFacts
+
+Addresses = Mapping[str, Mapping[str, str]]  # host -> switch -> address
+
+
+@dataclass(frozen=True)
+class Family:
+    """Who deals with whom under the scenario's method, by names."""
+
+    roles: Mapping[str, Role]
+    parents: Mapping[str, str | None]
+    others: Mapping[str, Sequence[str]]  # further servers that a client hears
+    children: Mapping[str, Sequence[str]]
+
+
+def node_specs(
+    scenario: Scenario, facts: TaskFacts, topo: Any, links: Sequence[LinkSpec]
+) -> tuple[NodeSpec, ...]:
+    """Every node of the topology, in its order."""
+    method = registry.method(scenario.protocol.name)
+    family = _family(topo, method)
+    if not method.trains_alone:
+        _check_everybody_has_work(family)
+    addresses = _addresses(links)
+    extra_flops = method.extra_flops(facts.costs) if facts.costs else ()
+    clients = [name for name, role in family.roles.items() if role == "client"]
+    indices = {name: index for index, name in enumerate(clients)}
+    visited = dict(zip(clients, wiring.visited(scenario), strict=True))
+    samples = dict(zip(clients, facts.samples, strict=True))
+    servers_samples = {"edge": 0, "cloud": facts.server_samples}
+    nodes = []
+    for name, role in family.roles.items():
+        device = draw(scenario.devices[role], scenario.seed, name)
+        parent = family.parents[name]
+        visits = [f"edge{cell + 1}" for cell in visited.get(name, ())]
+        nodes.append(
+            NodeSpec(
+                name=name,
+                role=role,
+                index=indices.get(name, -1),
+                parent=parent,
+                parent_address=None if parent is None else _address(addresses, name, parent),
+                children=tuple(family.children[name]),
+                addresses=dict(addresses[name]),
+                device=device.profile or "custom",
+                seconds_per_step=_seconds_per_step(device, facts),
+                memory_bytes_per_second=float(quantities.size_in_bytes(device.memory)),
+                samples=samples[name] if role == "client" else servers_samples[role],
+                others=_with_addresses(addresses, name, family.others[name]),
+                visits=_with_addresses(addresses, name, visits),
+                extra_seconds=tuple(flops / device.speed for flops in extra_flops),
+            )
+        )
+    return tuple(nodes)
+
+
+def draw(device: Device, seed: int, node: str) -> MixedDevice:
+    """The node's own device: drawn from a mix by the run's seed, the same in every run."""
+    kinds = device.kinds
+    shares = [kind.share for kind in kinds]
+    return random.Random(f"{seed}/{node}").choices(kinds, shares)[0]
+
+
+def _seconds_per_step(device: MixedDevice, facts: TaskFacts) -> float:
+    return facts.flops_per_step / device.speed + quantities.seconds(device.overhead)
+
+
+def _family(topo: Any, method: Method) -> Family:
+    """Who the topology says is related, as far as the method makes use of it."""
+    about = {name: topo.nodeInfo(name) for name in topo.hosts(sort=False)}
+    parents = {
+        name: None if method.trains_alone else node["parent"] for name, node in about.items()
+    }
+    others = {
+        name: node.get("others", []) if method.hears_all_cells else []
+        for name, node in about.items()
+    }
+    children: dict[str, list[str]] = {name: [] for name in about}
+    for name, parent in parents.items():
+        for server in ([] if parent is None else [parent]) + others[name]:
+            children[server].append(name)
+    roles: dict[str, Role] = {name: node["role"] for name, node in about.items()}
+    return Family(roles, parents, others, children)
+
+
+def _check_everybody_has_work(family: Family) -> None:
+    for name, below in family.children.items():
+        if family.roles[name] != "client" and not below:
+            raise BadInput(
+                f"topology: {name} would serve nobody; give every cell a client of its own "
+                "(topology.alone, or topology.overlaps)"
+            )
+
+
+def _addresses(links: Sequence[LinkSpec]) -> Addresses:
+    """One /16 for each switch: 10.<switch>.<host>."""
+    switches: dict[str, int] = {}
+    used: dict[str, int] = {}
+    addresses: dict[str, dict[str, str]] = {}
+    for link in links:
+        number = switches.setdefault(link.switch, len(switches))
+        used[link.switch] = host = used.get(link.switch, 0) + 1
+        address = f"10.{number}.{host // 256}.{host % 256}"
+        addresses.setdefault(link.host, {})[link.switch] = address
+    return addresses
+
+
+def _address(addresses: Addresses, name: str, server: str) -> str:
+    """The server's address on the switch that it shares with that node."""
+    return next(
+        addresses[server][switch] for switch in addresses[name] if switch in addresses[server]
+    )
+
+
+def _with_addresses(
+    addresses: Addresses, name: str, servers: Sequence[str]
+) -> tuple[tuple[str, str], ...]:
+    return tuple((server, _address(addresses, name, server)) for server in servers)
