@@ -30,7 +30,7 @@ _SCENARIO: dict[str, Any] = {
     "links": {"client-cloud": {"rate": "10mbit", "delay": "10ms"}},
     "devices": {"client": "instant", "cloud": "instant"},
 }
-COLUMNS = (
+COLUMNS: tuple[tuple[str, Callable[[dict[str, Any]], str]], ...] = (
     ("rate", lambda c: f"{c['rate'] / 1e6:g} Mbit/s"),
     ("round trip", lambda c: f"{c['round_trip'] * 1e3:g} ms"),
     ("senders", lambda c: str(c["senders"])),

@@ -21,7 +21,8 @@ class FslEmnistCNN(nn.Module):
         x = F.relu(F.max_pool2d(self.conv2(x), 2))
         x = F.dropout(x, 0.25, self.training)
         x = F.relu(self.fc1(x.flatten(1)))
-        return self.fc2(F.dropout(x, 0.5, self.training))
+        scores: Tensor = self.fc2(F.dropout(x, 0.5, self.training))
+        return scores
 
 
 class FslCifarCNN(nn.Module):
@@ -40,4 +41,5 @@ class FslCifarCNN(nn.Module):
         x = F.relu(F.max_pool2d(self.conv2(x), 2))
         x = F.dropout(x, 0.25, self.training)
         x = F.relu(self.fc1(x.flatten(1)))
-        return self.fc2(F.dropout(x, 0.5, self.training))
+        scores: Tensor = self.fc2(F.dropout(x, 0.5, self.training))
+        return scores

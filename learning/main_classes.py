@@ -69,7 +69,7 @@ def _choose(
 def _most(stock: list[np.ndarray], chosen: list[list[int]]) -> int:
     """The largest number of samples that every client can have."""
     takers = np.bincount([label for labels in chosen for label in labels], minlength=len(stock))
-    each = min(len(indices) // n for indices, n in zip(stock, takers, strict=True) if n)
+    each = min(len(indices) // int(n) for indices, n in zip(stock, takers, strict=True) if n)
     return each * len(chosen[0])
 
 

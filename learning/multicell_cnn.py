@@ -21,4 +21,5 @@ class MulticellCNN(nn.Module):
         x = F.relu(F.max_pool2d(self.conv1(x), 2))
         x = F.relu(F.max_pool2d(self.conv2(x), 2))
         x = F.relu(self.fc1(x.flatten(1)))
-        return self.fc2(x)
+        scores: Tensor = self.fc2(x)
+        return scores

@@ -200,7 +200,7 @@ def _take(proportions: np.ndarray, left: np.ndarray, size: int) -> np.ndarray:
 def _apportion(weights: np.ndarray, total: int) -> np.ndarray:
     """Whole numbers in the given proportions that add up to the total (largest remainders)."""
     exact = weights / weights.sum() * total
-    whole = np.floor(exact).astype(np.int64)
+    whole: np.ndarray = np.floor(exact).astype(np.int64)
     short = total - int(whole.sum())
     whole[np.argsort(whole - exact, kind="stable")[:short]] += 1
     return whole

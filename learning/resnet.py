@@ -88,7 +88,8 @@ class ResNet(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         x = F.relu(self.bn1(self.conv1(x)))
         x = self.layer4(self.layer3(self.layer2(self.layer1(x))))
-        return self.fc(x.mean((2, 3)))
+        scores: Tensor = self.fc(x.mean((2, 3)))
+        return scores
 
 
 class ResNet18(ResNet):

@@ -10,4 +10,5 @@ def rate(training: TrainingSettings, round: int) -> float:
     decay = training.learning_rate_decay ** (round - 1)
     drops = sum(round >= first for first in training.learning_rate_drops)
     # One division by a whole number: .01 becomes .001 and .0001, not their neighbours.
-    return training.learning_rate * decay / 10**drops
+    divisor: int = 10**drops
+    return training.learning_rate * decay / divisor

@@ -45,7 +45,8 @@ def shrunk(images: np.ndarray) -> np.ndarray:
     """Every block of 3 x 3 pixels becomes one, their mean."""
     count, channels, height, width = images.shape
     blocks = images.reshape(count, channels, height // _BLOCK, _BLOCK, width // _BLOCK, _BLOCK)
-    return np.rint(blocks.mean(axis=(3, 5))).astype(np.uint8)
+    means: np.ndarray = np.rint(blocks.mean(axis=(3, 5)))
+    return means.astype(np.uint8)
 
 
 def _read(data_dir: Path | None) -> tuple[np.ndarray, np.ndarray]:

@@ -13,7 +13,7 @@ _PATIENCE_SECONDS = 5.0
 
 def ask(console: Path, command: str) -> str:
     """The guest kernel's answer to a command; OSError or TimeoutError when there is none."""
-    text = ""
+    text: str = ""
     with (
         tempfile.TemporaryDirectory(prefix="metronome-") as folder,
         socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as line,
@@ -24,6 +24,6 @@ def ask(console: Path, command: str) -> str:
         line.sendto(_REQUEST.pack(_MAGIC, _VERSION, len(data), data), str(console))
         while True:
             _, more, length, part = _REPLY.unpack(line.recv(_REPLY.size).ljust(_REPLY.size, b"\0"))
-            text += part[:length].decode(errors="replace")
+            text += str(part[:length], errors="replace")
             if not more:
                 return text

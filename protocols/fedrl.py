@@ -63,7 +63,8 @@ class LocalRule(local_rules.LocalRule):
         with torch.no_grad():
             kr = layers.representation(self._global, images, m)
         # At a distance of 0, as in the first batch, its gradient is 0 as well.
-        return self._mu / 2 * torch.linalg.vector_norm(kr - self._kr_i[m])
+        distance: Tensor = torch.linalg.vector_norm(kr - self._kr_i[m])
+        return self._mu / 2 * distance
 
 
 def extra_flops(costs: StepCosts) -> list[float]:

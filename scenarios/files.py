@@ -65,7 +65,7 @@ def find(name_or_file: str) -> Path:
 def read(path: Path, depth: int = 0) -> dict[str, Any]:
     """The file's tree on top of the one it extends."""
     try:
-        tree = beside(tomllib.loads(path.read_text(encoding="utf-8")), path.parent)
+        tree: dict[str, Any] = beside(tomllib.loads(path.read_text(encoding="utf-8")), path.parent)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise BadInput(f"{path}: not valid TOML ({error}); correct that line") from None
     except OSError as error:

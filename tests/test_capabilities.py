@@ -10,7 +10,7 @@ import pytest
 
 from contracts.errors import BadInput
 from contracts.links import LinkSpec, Shape
-from netem import backends, capabilities, netlink
+from netem import backends, capabilities, netlink, syscalls
 from netem.capabilities import Capabilities, probe
 
 ALL = Capabilities(True, True, True, True, True, True)
@@ -40,7 +40,7 @@ def test_without_the_right_to_make_namespaces_nothing_is_claimed(
     def refuse() -> None:
         raise PermissionError(errno.EPERM, "no")
 
-    monkeypatch.setattr(capabilities.syscalls, "unshare_network", refuse)
+    monkeypatch.setattr(syscalls, "unshare_network", refuse)
 
     can = probe()
 

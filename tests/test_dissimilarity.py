@@ -36,7 +36,8 @@ class TwoBiases(nn.Module):
         self.dropout = nn.Dropout(0.5)
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.dropout(self.bias).expand(len(x), 2)
+        kept: Tensor = self.dropout(self.bias)
+        return kept.expand(len(x), 2)
 
 
 def _two_classes(labels: list[int]) -> Dataset:

@@ -22,7 +22,8 @@ def _context(dataset: datasets.Dataset) -> Context:
 def _predictions(context: Context) -> np.ndarray:
     with torch.no_grad():
         outputs = context.module(context.normalised(context.dataset.test_images[:]))
-    return outputs.argmax(1).numpy()
+    predicted: np.ndarray = outputs.argmax(1).numpy()
+    return predicted
 
 
 @pytest.mark.parametrize("classes", [10, 7])

@@ -1,6 +1,7 @@
 """FedAdp's angles and weights, with numbers worked out by hand."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ def model(*values: float) -> Tensors:
     return {"w": np.array(values, np.float32)}
 
 
-def decided(server: fedadp.Server, **updates: tuple[int, tuple[float, ...]]) -> dict[str, dict]:
+def decided(server: fedadp.Server, **updates: tuple[int, tuple[float, ...]]) -> dict[str, Any]:
     for name, (samples, values) in updates.items():
         server.add(name, Package({"samples": samples}, model(*values)))
     return server.finish()

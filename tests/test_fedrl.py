@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from learning import flops
 from learning.context import Context
 from learning.training import train
-from protocols import fedprox, fedrl
+from protocols import fedprox, fedrl, layers
 from protocols.costs import StepCosts
 from tests.local_training import PARTITION, TINY, context_of, task_of
 
@@ -74,13 +74,13 @@ def test_the_reviewed_layer_advances_with_every_batch_and_wraps(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     asked = []
-    found = fedrl.layers.representation
+    found = layers.representation
 
     def asking(module: nn.Module, images: Tensor, layer: int) -> Tensor:
         asked.append(layer)
         return found(module, images, layer)
 
-    monkeypatch.setattr(fedrl.layers, "representation", asking)
+    monkeypatch.setattr(layers, "representation", asking)
     context = context_of("lenet5")
     task = task_of(context, rule="fedrl", settings={"mu": 0.01}, shuffle=False)
 

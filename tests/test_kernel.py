@@ -1,6 +1,7 @@
 """The time-travel kernel: built once, kept whole or not at all, and its hour passes at once."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -239,9 +240,7 @@ def test_missing_tools_and_source_are_one_line_to_paste(
 ) -> None:
     kernel_build.SOURCE.unlink()
     absent = {"flex", "bc"}
-    monkeypatch.setattr(
-        kernel_build.shutil, "which", lambda name: None if name in absent else f"/bin/{name}"
-    )
+    monkeypatch.setattr(shutil, "which", lambda name: None if name in absent else f"/bin/{name}")
 
     with pytest.raises(
         BadInput, match=r"sudo apt-get install -y flex bc linux-source-6\.1$"

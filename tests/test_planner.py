@@ -12,7 +12,8 @@ from netem import shaping, topologies
 from protocols import registry
 from protocols.costs import StepCosts
 from scenarios import loader, planner, wiring
-from scenarios.schema import MOST_CLIENTS, MOST_INSTITUTIONS, Link
+from scenarios.schema import MOST_CLIENTS, MOST_INSTITUTIONS
+from scenarios.sections import Link
 from scenarios.task_facts import TaskFacts
 from tests.scenario_trees import planned, star_scenario, tree_scenario
 

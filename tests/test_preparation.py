@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import time
 from collections import namedtuple
 from pathlib import Path
 from typing import Any
@@ -97,7 +98,7 @@ def test_two_runs_in_one_second_have_directories_of_their_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(preparation, "RUNS", tmp_path)
-    monkeypatch.setattr(preparation.time, "strftime", lambda _: "now")
+    monkeypatch.setattr(time, "strftime", lambda _: "now")
     scenario = loader.check(star_scenario())
 
     first = output_directory(scenario, None)

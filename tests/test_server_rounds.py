@@ -18,7 +18,7 @@ from protocols.base import Facts, Package, Tensors
 from protocols.wire import Message
 from tests.lines import PATIENCE, aside, free_port, soon
 from tests.scenario_trees import TENSORS, planned, star_scenario
-from tests.test_rounds import Listener, model
+from tests.stars import Listener, model
 
 NAMES = tuple(f"client{number}" for number in range(1, 7))
 STEP_SECONDS = 0.02

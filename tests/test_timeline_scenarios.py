@@ -17,7 +17,7 @@ from contracts.timeline import (
 )
 from netem import mobility
 from scenarios import loader, wiring
-from scenarios.schema import Link
+from scenarios.sections import Link
 from tests.scenario_trees import planned, star_scenario, tree_scenario
 from tests.test_cells_topology import cells_scenario
 from tests.timelines import (
