@@ -203,7 +203,9 @@ class Plan:
             "cells": None if cells is None else CellPlan.from_tree(cells),
             "timeline": tuple(map(event_from_tree, tree.get("timeline", ()))),
             "walk": None if walk is None else Walk.from_tree(walk),
-            "traces": {name: Trace.of(**rows) for name, rows in tree.get("traces", {}).items()},
+            "traces": {
+                name: Trace.from_tree(trace) for name, trace in tree.get("traces", {}).items()
+            },
             "traffic": tuple(map(Flow.from_tree, tree.get("traffic", ()))),
         }
         return cls(**tree | typed)

@@ -1,11 +1,11 @@
 """How a link's rate, delay and loss go on with time: rows of a trace, over and over again."""
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 _FRAME_BITS = 8 * 1514  # a full Ethernet frame
 _LEAST_RATE = 1e3  # bits per second, of any link
@@ -29,9 +29,9 @@ class Trace:
     rows: tuple[Row, ...]
 
     @classmethod
-    def of(cls, seconds: float, rows: "list[list[float | None]]") -> "Trace":
-        """From the plain data of a plan."""
-        return cls(seconds, tuple(Row(*row) for row in rows))  # type: ignore[arg-type]
+    def from_tree(cls, tree: Mapping[str, Any]) -> "Trace":
+        """From what plan.json has."""
+        return cls(tree["seconds"], tuple(Row(*row) for row in tree["rows"]))
 
     @property
     def first(self) -> Row:

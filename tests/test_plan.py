@@ -1,8 +1,10 @@
 """Plans cross into the guest as JSON, and come back with their types."""
 
+import dataclasses
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -162,6 +164,14 @@ def test_a_plan_without_a_needed_part_is_not_read(missing: str) -> None:
 
     with pytest.raises(KeyError, match=missing):
         Plan.from_json(json.dumps(tree))
+
+
+@pytest.mark.parametrize("key", [field.name for field in dataclasses.fields(Plan)])
+def test_every_key_of_a_plan_stands_in_its_documentation(key: str) -> None:
+    page = Path(__file__).resolve().parent.parent / "docs" / "plan.md"
+    keys = [row.split("|")[1] for row in page.read_text().splitlines() if row.startswith("| `")]
+
+    assert any(f"`{key}`" in names for names in keys)
 
 
 def test_importing_the_plan_loads_no_heavy_package() -> None:
