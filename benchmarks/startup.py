@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from cli.following import tail
+from contracts import status
 from contracts.plan import Plan
 from netem.backends.guest import Guest
 from netem.backends.process import LAUNCHER
-from netem.signals import WORKERS_READY
-from netem.spool import RunSpool, sweep
+from netem.spool import LockedSpool, sweep
 from protocols.wire import Message, write_file
 from scenarios import loader, planner
 from scenarios.task_facts import TaskFacts
@@ -61,18 +61,18 @@ def measure(plan: Plan, inside: str, last_phase: str) -> dict[str, Any]:
         sweep()
         guest = Guest("wall", seed=1, inside=inside)
         guest.prepare(plan, print)
-        spool = RunSpool("startup")
-        (spool.path / WORKERS_READY).touch()  # there are none
-        process = guest.start(run_dir, spool.path, run_dir / "guest.log", interactive=False)
+        spool = LockedSpool("startup")
+        spool.workers_ready.touch()  # there are none
+        process = guest.start(run_dir, spool, run_dir / "guest.log", interactive=False)
         spool.remember_session(process.pid)
-        status = tail(spool.path / "status.jsonl")
+        lines = tail(spool.status)
         phases: dict[str, float] = {}
         deadline = time.monotonic() + _PATIENCE_SECONDS
         try:
             while time.monotonic() < deadline:
-                for fields in status():
-                    phases[fields["phase"]] = fields.get("seconds", 0.0)
-                    if fields["phase"] == last_phase:
+                for record in map(status.parse, lines()):
+                    phases[record.phase] = getattr(record, "seconds", 0.0)
+                    if record.phase == last_phase:
                         return phases
                 if process.poll() is not None:
                     break

@@ -1,6 +1,5 @@
 """The same tree, built by Mininet's own classes inside a guest; for benchmarks.startup."""
 
-import json
 import time
 from pathlib import Path
 
@@ -9,7 +8,9 @@ from mininet.net import Mininet
 from mininet.nodelib import LinuxBridge
 from mininet.topo import Topo
 
+from contracts import status
 from contracts.plan import Plan
+from contracts.spool import Spool
 
 
 class StockTopo(Topo):
@@ -32,12 +33,10 @@ class StockTopo(Topo):
 
 def main(directories: list[str]) -> None:
     """Build it and say how long that took."""
-    run_dir, spool = (Path(directory) for directory in directories)
+    run_dir, spool = Path(directories[0]), Spool(Path(directories[1]))
     plan = Plan.from_json((run_dir / "plan.json").read_text())
     started = time.monotonic()
     network = Mininet(topo=StockTopo(plan), switch=LinuxBridge, link=TCLink, controller=None)
     network.start()
-    line = {"phase": "built", "seconds": time.monotonic() - started}
-    with (spool / "status.jsonl").open("a") as status:
-        status.write(json.dumps(line) + "\n")
+    status.append(spool.status, status.StockNetworkBuilt(time.monotonic() - started))
     time.sleep(3600)  # the benchmark ends the guest

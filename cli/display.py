@@ -8,16 +8,16 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.progress import TaskID as BarId
 
-from contracts import progress
+from contracts import progress, status
 from contracts.progress import Progress as RunProgress
+from contracts.status import NodeLost, RoundEnded, Status
 from reports.words import duration
 
-_WORDS = {
-    "network": "building the network",
-    "joining": "starting the nodes",
-    "probing": "measuring the links",
-    "training": "training",
-    "evaluating": "evaluating the last models",
+_WORDS: dict[type[Status], str] = {
+    status.BuildingNetwork: "building the network",
+    status.StartingNodes: "starting the nodes",
+    status.MeasuringLinks: "measuring the links",
+    status.Training: "training",
 }
 
 
@@ -52,21 +52,23 @@ class RunDisplay:
         if self._live:
             self._progress.stop()
 
-    def status(self, fields: dict[str, Any]) -> None:
-        phase = fields["phase"]
-        if phase == "round":
-            self._round, self._elapsed = fields["round"], fields["elapsed"]
+    def status(self, record: Status) -> None:
+        """The inside of the run has got so far."""
+        if isinstance(record, RoundEnded):
+            self._round, self._elapsed = record.round, record.elapsed
             self._ended = time.monotonic()
             if self._round == 0:
                 self._started = self._ended
             else:
                 self._round_ended()
-        elif phase == "lost":
-            self._print(f"lost {fields['node']} ({fields['error']}); going on with a quorum")
+        elif isinstance(record, NodeLost):
+            self._print(f"lost {record.node} ({record.error}); going on with a quorum")
         else:
-            self._words = _WORDS[phase]
-            if not self._live:
-                self._print(self._words)
+            self._show(_WORDS[type(record)])
+
+    def evaluating(self) -> None:
+        """The inside has ended; some of its models are still to be evaluated."""
+        self._show("evaluating the last models")
 
     def evaluation(self, line: dict[str, Any]) -> None:
         if line.get("accuracy") is not None:
@@ -94,6 +96,11 @@ class RunDisplay:
 
     def _figures(self) -> str:
         return figures(self._now())
+
+    def _show(self, words: str) -> None:
+        self._words = words
+        if not self._live:
+            self._print(words)
 
     def _print(self, text: str) -> None:
         self._console.print(text, highlight=False, markup=False, soft_wrap=True)

@@ -12,11 +12,12 @@ from rich.console import Console
 from rich.table import Table
 
 from cli.following import tail
+from contracts import status
 from contracts.errors import BadInput
 from netem import matrix
 from netem.backends.guest import Guest
 from netem.matrix import Cell
-from netem.spool import RunSpool, sweep
+from netem.spool import LockedSpool, sweep
 from scenarios import loader, planner
 from scenarios.task_facts import TaskFacts
 
@@ -69,16 +70,17 @@ def measure(
         sweep()
         guest = Guest(clock, seed=1, inside=matrix.__name__)
         guest.prepare(plan, print)
-        spool = RunSpool("fidelity")
+        spool = LockedSpool("fidelity")
         inside = None
         try:
-            inside = guest.start(run_dir, spool.path, run_dir / "guest.log", interactive=False)
+            inside = guest.start(run_dir, spool, run_dir / "guest.log", interactive=False)
             spool.remember_session(inside.pid)
-            status = tail(spool.path / "status.jsonl")
+            lines = tail(spool.status)
             deadline = time.monotonic() + _PATIENCE_SECONDS
             while inside.poll() is None and time.monotonic() < deadline:
-                for fields in status():
-                    report(fields)
+                for record in map(status.parse, lines()):
+                    if isinstance(record, status.CellMeasured):
+                        report(record.cell)
                 time.sleep(_POLL_SECONDS)
             if not (run_dir / matrix.RESULTS).exists():
                 raise RuntimeError((run_dir / "guest.log").read_text(errors="replace")[-2000:])

@@ -12,11 +12,13 @@ from typing import Any, Protocol
 
 from cli.following import tail
 from cli.preparation import Prepared, worker_count
+from contracts import status
+from contracts.spool import Spool
+from contracts.status import Status
 from learning.supervisor import PoolBroken, WorkerPool
 from netem import backends, spinning
-from netem.signals import INTERACTIVE, WORKERS_READY
 from netem.spinning import SpinWatch
-from netem.spool import RunSpool
+from netem.spool import LockedSpool
 
 ROOT = Path(__file__).resolve().parent.parent
 _POLL_SECONDS = 0.1
@@ -33,7 +35,8 @@ class RunFailed(Exception):
 class Display(Protocol):
     """Whoever shows how the run goes."""
 
-    def status(self, fields: dict[str, Any]) -> None: ...
+    def status(self, record: Status) -> None: ...
+    def evaluating(self) -> None: ...
     def evaluation(self, line: dict[str, Any]) -> None: ...
     def tick(self) -> None: ...
 
@@ -59,26 +62,26 @@ class Runner:
     def run(self, interactive: bool = False) -> None:
         """RunFailed with the cause when a node, worker, link or guest fails."""
         self._mark = time.monotonic()
-        spool = RunSpool(self._prepared.plan.run)
+        spool = LockedSpool(self._prepared.plan.run)
         # On the wall clock the network goes first: its timers are what is measured.
         nice = _WORKERS_NICE if self._prepared.plan.clock == "wall" else 0
         workers = worker_count(self._prepared.scenario)
-        pool = WorkerPool(self._run_dir, spool.path, workers, nice=nice)
+        pool = WorkerPool(self._run_dir, spool, workers, nice=nice)
         evaluator: subprocess.Popen[bytes] | None = None
         inside: subprocess.Popen[bytes] | None = None
         try:
             if self._prepared.plan.trainer == "pool":
                 pool.start()
-            evaluator = self._start_evaluator(spool.path)
+            evaluator = self._start_evaluator(spool)
             log = self._run_dir / "logs" / "network.log"
             if interactive:
-                (spool.path / INTERACTIVE).touch()
-            inside = self._backend.start(self._run_dir, spool.path, log, interactive)
+                spool.interactive.touch()
+            inside = self._backend.start(self._run_dir, spool, log, interactive)
             if not interactive:
                 spool.remember_session(inside.pid)
-            self._follow(inside, pool, spool.path)
+            self._follow(inside, pool, spool)
             self.host.pool = pool.busy_seconds()
-            self._finish_evaluations(evaluator, spool.path)
+            self._finish_evaluations(evaluator, spool)
         except PoolBroken as error:
             raise RunFailed(str(error)) from None
         finally:
@@ -100,13 +103,13 @@ class Runner:
         before, self._mark = self._mark, time.monotonic()
         return self._mark - before
 
-    def _start_evaluator(self, spool: Path) -> "subprocess.Popen[bytes]":
+    def _start_evaluator(self, spool: Spool) -> "subprocess.Popen[bytes]":
         command = [sys.executable, "-m", "learning.evaluator"]
         command += [
             "--run",
             str(self._run_dir),
             "--spool",
-            str(spool),
+            str(spool.root),
             "--parent",
             str(os.getpid()),
         ]
@@ -120,37 +123,36 @@ class Runner:
                 start_new_session=True,
             )
 
-    def _follow(self, inside: "subprocess.Popen[bytes]", pool: WorkerPool, spool: Path) -> None:
+    def _follow(self, inside: "subprocess.Popen[bytes]", pool: WorkerPool, spool: Spool) -> None:
         """Until the inside says how it ended, or is gone."""
-        status = tail(spool / "status.jsonl")
+        lines = tail(spool.status)
         evaluations = tail(self._run_dir / "evaluations.jsonl")
-        ready = spool / WORKERS_READY
         watch = self._backend.watch(inside, spool, self._run_dir / "logs" / "network.log")
         while True:
             gone = inside.poll() is not None
             if watch is not None:
                 self._check_for_spinning(watch, pool)
-            for fields in status():
-                if fields["phase"] == "training":
+            for record in map(status.parse, lines()):
+                if isinstance(record, status.Training):
                     self.host.startup = self._lap()
-                if fields["phase"] in ("done", "failed"):
+                if isinstance(record, status.Done | status.Failed):
                     self.host.training = self._lap()
                     with contextlib.suppress(subprocess.TimeoutExpired):
                         inside.wait(_GRACE_SECONDS)
-                if fields["phase"] == "done":
+                if isinstance(record, status.Done):
                     return
-                if fields["phase"] == "failed":
-                    raise RunFailed(fields["error"])
-                if fields["phase"] == "lost":
-                    self.lost.append(fields["node"])
-                self._display.status(fields)
+                if isinstance(record, status.Failed):
+                    raise RunFailed(record.error)
+                if isinstance(record, status.NodeLost):
+                    self.lost.append(record.node)
+                self._display.status(record)
             for line in evaluations():
                 self._display.evaluation(line)
             if gone:
                 raise RunFailed(self._obituary(inside))
             pool.check()
-            if not ready.exists() and pool.ready():
-                ready.touch()
+            if not spool.workers_ready.exists() and pool.ready():
+                spool.workers_ready.touch()
             self._display.tick()
             time.sleep(_POLL_SECONDS)
 
@@ -163,10 +165,10 @@ class Runner:
                 "no virtual time passes; it must wait with poll, sleep or a socket"
             )
 
-    def _finish_evaluations(self, evaluator: "subprocess.Popen[bytes]", spool: Path) -> None:
+    def _finish_evaluations(self, evaluator: "subprocess.Popen[bytes]", spool: Spool) -> None:
         """Wait for the models still to be evaluated, as long as it gets on with them."""
-        (spool / "evaluate" / "stop").touch()
-        self._display.status({"phase": "evaluating"})
+        spool.stop_evaluator.touch()
+        self._display.evaluating()
         lines = tail(self._run_dir / "evaluations.jsonl")
         gradients = self._prepared.scenario.task.dissimilarity_every is not None
         patience = _DISSIMILARITY_SECONDS if gradients else _EVALUATION_SECONDS

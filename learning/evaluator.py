@@ -15,13 +15,13 @@ from typing import Any
 
 import torch
 
+from contracts.spool import Spool
 from learning.context import Context
 from learning.dissimilarity import measure
 from learning.evaluation import evaluate
 from learning.hostprocess import Parent, parser, work_until
 from learning.models import weights
 from learning.round_averages import RoundAverages
-from learning.spool import MODEL, STOP, Spool, oldest
 from protocols.base import Tensors
 from protocols.wire import Refused, read_file
 
@@ -37,13 +37,13 @@ class Evaluator:
 
     def __init__(
         self,
-        directory: Path,
+        spool: Spool,
         lines: Path,
         context: Context,
         averages: RoundAverages | None = None,
         dissimilarity_every: int | None = None,
     ) -> None:
-        self._directory = directory
+        self._spool = spool
         self._lines = lines
         self._context = context
         self._averages = averages or RoundAverages()
@@ -51,7 +51,7 @@ class Evaluator:
 
     def step(self) -> bool:
         """Evaluate the oldest model; whether there was one."""
-        for path in oldest(self._directory, MODEL)[:1]:
+        for path in self._spool.models_to_evaluate()[:1]:
             for line in self._evaluated(path):
                 text = json.dumps(line, allow_nan=False)
                 with self._lines.open("a", encoding="utf-8") as file:
@@ -66,7 +66,7 @@ class Evaluator:
             message = read_file(path)
             round, key, of = message.meta["round"], message.meta["key"], message.meta.get("of")
         except (Refused, KeyError, ValueError) as error:
-            yield _failed(None, path.name.removesuffix(MODEL), _reason(error))
+            yield _failed(None, path.stem, _reason(error))
             return
         line = self._line(round, key, message.tensors)
         yield line
@@ -127,12 +127,12 @@ def main() -> None:
     parent = Parent(arguments.parent)
     os.nice(arguments.nice)
     torch.set_num_threads(1)
-    directory = Spool(arguments.spool).evaluate
+    spool = Spool(arguments.spool)
     lines = arguments.run / "evaluations.jsonl"
     settings = json.loads((arguments.run / "learning.json").read_text())
     every = settings.get("dissimilarity_every")
-    evaluator = Evaluator(directory, lines, Context.load(arguments.run), dissimilarity_every=every)
-    work_until((directory / STOP).exists, evaluator.step, parent)
+    evaluator = Evaluator(spool, lines, Context.load(arguments.run), dissimilarity_every=every)
+    work_until(spool.stop_evaluator.exists, evaluator.step, parent)
 
 
 if __name__ == "__main__":

@@ -5,8 +5,9 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from contracts.spool import Spool
 from contracts.training import Result, Task, TrainingFailed
-from learning.spool import Spool, read_result, write_task
+from learning.task_files import read_result, write_task
 from protocols.wire import Refused
 
 Waits = Callable[[float], Iterator[None]]
@@ -45,8 +46,8 @@ class SpoolTrainer:
     code here knows of clocks.
     """
 
-    def __init__(self, spool: Path, waits: Waits) -> None:
-        self._spool = Spool(spool)
+    def __init__(self, spool: Spool, waits: Waits) -> None:
+        self._spool = spool
         self._waits = waits
         self._open: set[str] = set()
 

@@ -8,7 +8,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from learning.spool import Spool, write_error
+from contracts.spool import Spool
+from learning.task_files import write_error
 
 ROOT = Path(__file__).resolve().parents[1]
 PATIENCE_SECONDS = 2.0  # for each of the three ways to end a worker, the last of which cannot fail
@@ -40,13 +41,13 @@ class WorkerPool:
     def __init__(
         self,
         run_dir: Path,
-        spool: Path,
+        spool: Spool,
         workers: int,
         python: str = sys.executable,
         nice: int = 0,
     ) -> None:
         self._run_dir = run_dir.resolve()
-        self.spool = Spool(spool.resolve())
+        self.spool = Spool(spool.root.resolve())
         self._count = workers
         self._python = python
         self._nice = nice
@@ -56,7 +57,7 @@ class WorkerPool:
     def start(self) -> None:
         """Start the workers; they load their data while the caller goes on."""
         self.spool.create()
-        self.spool.stop.unlink(missing_ok=True)
+        self.spool.stop_workers.unlink(missing_ok=True)
         self._workers = [self._launch(index) for index in range(self._count)]
 
     def pids(self) -> list[int]:
@@ -84,7 +85,7 @@ class WorkerPool:
 
     def stop(self) -> None:
         """End all workers: ask, then terminate, then kill."""
-        self.spool.stop.touch()
+        self.spool.stop_workers.touch()
         self._join()
         for end in (signal.SIGTERM, signal.SIGKILL):
             for worker in self._workers:

@@ -10,11 +10,12 @@ from pathlib import Path
 
 import torch
 
+from contracts.spool import Spool
 from contracts.training import Task, TrainingFailed
 from learning.attempt import attempt
 from learning.context import Context
 from learning.hostprocess import Parent, parser, work_until
-from learning.spool import TASK, Spool, oldest, read_task, write_error, write_result
+from learning.task_files import read_task, write_error, write_result
 from protocols.wire import Refused
 
 
@@ -28,7 +29,7 @@ class Worker:
 
     def step(self) -> bool:
         """Do the oldest job; whether there was one to do."""
-        job = None if self._spool.stop.exists() else self._claim()
+        job = None if self._spool.stop_workers.exists() else self._claim()
         if job is None:
             return False
         claimed = self._spool.claimed(job, self._index)
@@ -42,10 +43,9 @@ class Worker:
         return True
 
     def _claim(self) -> str | None:
-        for path in oldest(self._spool.jobs, TASK):
-            job = path.name.removesuffix(TASK)
+        for job in self._spool.waiting_jobs():
             try:
-                path.rename(self._spool.claimed(job, self._index))
+                self._spool.task(job).rename(self._spool.claimed(job, self._index))
             except FileNotFoundError:  # another worker was faster
                 continue
             return job
@@ -81,7 +81,7 @@ def main() -> None:
     context.warm_up()
     spool.ready(arguments.index).touch()
     worker = Worker(spool, arguments.index, context)
-    work_until(spool.stop.exists, worker.step, parent)
+    work_until(spool.stop_workers.exists, worker.step, parent)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ import sys
 from pathlib import Path
 from types import FrameType
 
+from contracts.spool import Spool
 from netem import syscalls
 from netem.spool import remember_session
 
@@ -54,7 +55,7 @@ def main(command: list[str]) -> int:
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})  # not between start and assignment
     guest = subprocess.Popen(command, start_new_session=True, preexec_fn=_unblock)
     _unblock()
-    remember_session(Path(os.environ["METRONOME_SPOOL"]), guest.pid)
+    remember_session(Spool(Path(os.environ["METRONOME_SPOOL"])), guest.pid)
     return guest.wait()
 
 

@@ -14,8 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from contracts import status
 from contracts.links import Shape
 from contracts.plan import Plan
+from contracts.spool import Spool
 from netem import probe
 from netem.network import Network
 from netem.shaping import default_queue
@@ -81,7 +83,7 @@ CELLS = tuple(
 
 def main(directories: list[str]) -> None:
     """Measure the cells that the run directory's cells.json lists."""
-    run_dir, spool = (Path(directory) for directory in directories)
+    run_dir, spool = Path(directories[0]), Spool(Path(directories[1]))
     plan = Plan.from_json((run_dir / "plan.json").read_text())
     cells = [Cell(**cell) for cell in json.loads((run_dir / "cells.json").read_text())]
     network = Network(plan, _live)
@@ -90,8 +92,7 @@ def main(directories: list[str]) -> None:
     try:
         for port, cell in enumerate(cells, start=6000):
             found.append(_measure(network, controls, cell, port))
-            with (spool / "status.jsonl").open("a") as status:
-                status.write(json.dumps({"phase": "cell", **found[-1]}) + "\n")
+            status.append(spool.status, status.CellMeasured(found[-1]))
         (run_dir / RESULTS).write_text(json.dumps(found, indent=1))
     finally:
         network.stop()

@@ -1,4 +1,7 @@
-"""The run's transient directory on /dev/shm, and the sweeping of those whose runner is dead."""
+"""A run's spool on /dev/shm: created, locked, and swept away when its runner is dead.
+
+What lies where in it is contracts/spool.py.
+"""
 
 import contextlib
 import fcntl
@@ -12,22 +15,22 @@ from typing import IO
 import psutil
 
 from contracts.errors import BadInput
+from contracts.spool import Spool
 
 _SHARED_MEMORY = Path("/dev/shm")
 _PREFIX = "metronome"
 _LONGEST_NAME = 60  # the guest puts sockets below, whose paths end at 108 characters
 
 
-class RunSpool:
-    """A directory named after its run; its lock lives as long as the runner does."""
+class LockedSpool(Spool):
+    """The spool of a run that this process runs; its lock is held as long as the process lives."""
 
     def __init__(self, run: str) -> None:
         readable = re.sub(r"[^A-Za-z0-9._-]", "_", run)[:_LONGEST_NAME]
-        self.path = _SHARED_MEMORY / f"{_PREFIX}-{os.getuid()}-{readable}-{os.getpid()}"
+        super().__init__(_SHARED_MEMORY / f"{_PREFIX}-{os.getuid()}-{readable}-{os.getpid()}")
         try:
-            self._lock = _make_locked(self.path)
-            for folder in ("jobs", "results", "evaluate"):
-                (self.path / folder).mkdir()
+            self._held = _make_locked(self)
+            self.create()
         except OSError as error:
             raise BadInput(
                 f"{_SHARED_MEMORY}: cannot be written to ({error.strerror}); "
@@ -36,18 +39,18 @@ class RunSpool:
 
     def remember_session(self, leader: int) -> None:
         """Note a session that must end with this run, should the runner not live to end it."""
-        remember_session(self.path, leader)
+        remember_session(self, leader)
 
     def remove(self) -> None:
         """End remembered sessions and delete the directory."""
-        _end_sessions(self.path)
-        shutil.rmtree(self.path, ignore_errors=True)
-        self._lock.close()
+        _end_sessions(self)
+        shutil.rmtree(self.root, ignore_errors=True)
+        self._held.close()
 
 
-def remember_session(spool: Path, leader: int) -> None:
-    """Note a session in a spool directory, whose sweeping will end it."""
-    with (spool / "sessions").open("a") as file:
+def remember_session(spool: Spool, leader: int) -> None:
+    """Note a session in a spool, whose sweeping will end it."""
+    with spool.sessions.open("a") as file:
         file.write(f"{leader} {_started(leader)}\n")
 
 
@@ -58,9 +61,10 @@ def sweep() -> list[str]:
         try:
             if path.lstat().st_uid != os.getuid():
                 continue  # anybody may write to /dev/shm: not what we left behind
-            with open(path / "lock", "a") as lock:
+            spool = Spool(path)
+            with spool.lock.open("a") as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                _end_sessions(path)
+                _end_sessions(spool)
                 shutil.rmtree(path, ignore_errors=True)
                 swept.append(path.name)
         except OSError:
@@ -68,31 +72,30 @@ def sweep() -> list[str]:
     return swept
 
 
-def _make_locked(path: Path) -> IO[str]:
+def _make_locked(spool: Spool) -> IO[str]:
     """Make the directory and hold its lock, also when a sweep takes it for an old one meanwhile."""
     while True:
-        path.mkdir(mode=0o700)
+        spool.root.mkdir(mode=0o700)
         try:
-            lock = open(path / "lock", "a")  # noqa: SIM115 (held until the run ends)
+            lock = spool.lock.open("a")
         except FileNotFoundError:
             continue
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if (path / "lock").exists():
+        if spool.lock.exists():
             return lock
         lock.close()
 
 
-def _end_sessions(path: Path) -> None:
+def _end_sessions(spool: Spool) -> None:
     """Kill every process of the remembered sessions, by id; one whose id was reused is left alone.
 
     The kernel gives a leader's id to nobody else while its session has a member: so a leader that
     is alive but started at another time leads another session, and one that is gone has left the
     members we look for.
     """
-    sessions = path / "sessions"
-    if not sessions.exists():
+    if not spool.sessions.exists():
         return
-    lines = [line.split(" ") for line in sessions.read_text().splitlines()]
+    lines = [line.split(" ") for line in spool.sessions.read_text().splitlines()]
     ours = {int(leader) for leader, began in lines if _started(int(leader)) in ("", began)}
     members = []
     for process in psutil.process_iter():

@@ -81,16 +81,16 @@ def _computer(inside: Inside) -> Computer | None:
     return Computer(inside.spec, inside.plan, inside.trainer(), life=inside.restarted)
 
 
-def _file_name(what: str, inside: Inside) -> str:
+def _own_name(what: str, inside: Inside) -> str:
     """One of its own for each of several."""
     alone = len(inside.plan.tops) == 1
-    return f"{what}.model" if alone else f"{what}-{inside.spec.name}.model"
+    return what if alone else f"{what}-{inside.spec.name}"
 
 
 def leave_final(inside: Inside, model: Tensors) -> None:
     """The last model, for whoever wants to use it."""
     final = Message("final", inside.spec.name, inside.plan.rounds, {}, model)
-    write_file(inside.run_dir / _file_name("final", inside), final)
+    write_file(inside.run_dir / f"{_own_name('final', inside)}.model", final)
 
 
 def hand_over(inside: Inside, round: int, model: Tensors) -> None:
@@ -100,5 +100,5 @@ def hand_over(inside: Inside, round: int, model: Tensors) -> None:
     meta = {"round": round, "key": "global" if several == 1 else inside.spec.name}
     if inside.spec.children:
         meta["of"] = several  # of so many models the average is evaluated too
-    path = inside.spool / "evaluate" / _file_name(f"round-{round:05d}", inside)
+    path = inside.spool.model_to_evaluate(_own_name(f"round-{round:05d}", inside))
     write_file(path, Message("evaluate", inside.spec.name, round, meta, model))

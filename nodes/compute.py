@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from contracts.plan import NodeSpec, Plan
+from contracts.spool import Spool
 from contracts.training import Pending, Result, Task, Trainer
 from learning.pool import SpoolTrainer, Waits, sleeping, standing_still
 from learning.schedule import rate
@@ -15,7 +16,7 @@ from nodes.phases import now
 from protocols.base import Job, Work
 
 
-def make_trainer(plan: Plan, run_dir: Path, spool: Path, node: str) -> Trainer:
+def make_trainer(plan: Plan, run_dir: Path, spool: Spool, node: str) -> Trainer:
     """The plan's choice: torch in this process, or the host's workers."""
     if plan.trainer == "inline":
         from learning.inline import InlineTrainer
@@ -24,9 +25,9 @@ def make_trainer(plan: Plan, run_dir: Path, spool: Path, node: str) -> Trainer:
     return SpoolTrainer(spool, waits(plan, spool, node))
 
 
-def waits(plan: Plan, spool: Path, who: str) -> Waits:
+def waits(plan: Plan, spool: Spool, who: str) -> Waits:
     """How to wait for something outside: the plan says whether time may pass meanwhile."""
-    return sleeping if plan.pause == "sleep" else standing_still(spool / f"pause-{who}")
+    return sleeping if plan.pause == "sleep" else standing_still(spool.pause(who))
 
 
 def sleep_until(moment: float) -> None:

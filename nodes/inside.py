@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from contracts.plan import NodeSpec, Plan
+from contracts.spool import Spool
 from contracts.training import Trainer
 from netem import probe
 from nodes.compute import make_trainer
@@ -24,7 +25,7 @@ class Inside:
     spec: NodeSpec
     plan: Plan
     run_dir: Path
-    spool: Path
+    spool: Spool
     control: Control
     recorder: Recorder
     restarted: int = 0  # how many earlier processes of this node the timeline has ended
@@ -42,7 +43,7 @@ class Inside:
         return make_trainer(self.plan, self.run_dir, self.spool, self.spec.name)
 
 
-def live(spec: NodeSpec, plan: Plan, run_dir: Path, spool: Path, control: Control) -> None:
+def live(spec: NodeSpec, plan: Plan, run_dir: Path, spool: Spool, control: Control) -> None:
     """A node's life: wait for the word to start, play the role, report how it ended."""
     while (order := control.wait_for("start", "listen", "measure")).pop("is") != "start":
         _probe(control, **order)

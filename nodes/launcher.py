@@ -22,8 +22,18 @@ import numpy  # noqa: F401
 import zmq  # noqa: F401
 
 from contracts.plan import Plan
+from contracts.spool import Spool
+from contracts.status import (
+    BuildingNetwork,
+    Done,
+    Failed,
+    MeasuringLinks,
+    NodeLost,
+    RoundEnded,
+    StartingNodes,
+    Training,
+)
 from netem import probe
-from netem.signals import INTERACTIVE, WORKERS_READY
 from nodes import client, cloud, edge  # noqa: F401
 from nodes.compute import waits
 from nodes.control import Control
@@ -47,18 +57,18 @@ class NodeFailed(Exception):
 
 def main(directories: list[str]) -> None:
     """Run the plan that lies in the run directory; the outcome stands in the status file."""
-    run_dir, spool = Path(directories[0]), Path(directories[1])
+    run_dir, spool = Path(directories[0]), Spool(Path(directories[1]))
     plan = Plan.from_json((run_dir / "plan.json").read_text())
     registry.method(plan.protocol)
     records = Records(plan, run_dir, spool)
     launch = Launch(plan, run_dir, spool, records)
     try:
         launch.run()
-        records.status(phase="done")
+        records.status(Done())
     except Exception as error:
         kind = "" if isinstance(error, NodeFailed) else f"{type(error).__name__}: "
         traceback.print_exc()
-        records.status(phase="failed", error=f"{kind}{error}")
+        records.status(Failed(error=f"{kind}{error}"))
     finally:
         launch.end()
 
@@ -66,7 +76,7 @@ def main(directories: list[str]) -> None:
 class Launch:
     """One run's network and processes."""
 
-    def __init__(self, plan: Plan, run_dir: Path, spool: Path, records: Records) -> None:
+    def __init__(self, plan: Plan, run_dir: Path, spool: Spool, records: Records) -> None:
         self.plan, self.run_dir, self.spool, self.records = plan, run_dir, spool, records
         self.network: Any = None
         self.timeline: Timeline | None = None
@@ -83,18 +93,18 @@ class Launch:
     def run(self) -> None:
         """Everything, in order."""
         began = time.monotonic()
-        self.records.status(phase="network", nodes=len(self.plan.nodes))
+        self.records.status(BuildingNetwork(nodes=len(self.plan.nodes)))
         self._build()
-        if (self.spool / INTERACTIVE).exists():
+        if self.spool.interactive.exists():
             self._command_line()
         up = time.monotonic()
-        self.records.status(phase="probing", seconds=up - began)
+        self.records.status(MeasuringLinks(seconds=up - began))
         self.records.probes(self._probe_links())
         probed = time.monotonic()
-        self.records.status(phase="joining", seconds=probed - up)
+        self.records.status(StartingNodes(seconds=probed - up))
         self._start_nodes()
         self._wait_for_workers()
-        self.records.status(phase="training", seconds=time.monotonic() - probed)
+        self.records.status(Training(seconds=time.monotonic() - probed))
         self._count(0)
         for name in self.plan.tops:
             self._controls[name].say("go")
@@ -180,7 +190,7 @@ class Launch:
     def _wait_for_workers(self) -> None:
         """The pool loads torch and the data meanwhile; that must not count as training time."""
         for _ in waits(self.plan, self.spool, "launcher")(_WORKERS_SECONDS):
-            if (self.spool / WORKERS_READY).exists():
+            if self.spool.workers_ready.exists():
                 return
         raise NodeFailed("the workers were not ready in time; see logs/worker-0.log")
 
@@ -292,7 +302,7 @@ class Launch:
             self._count(round)
             self._round_start = last
         self._round = round + 1
-        self.records.status(phase="round", round=round, elapsed=self.records.elapsed(last))
+        self.records.status(RoundEnded(round=round, elapsed=self.records.elapsed(last)))
 
     def _lost(self, name: str) -> None:
         """A control line closed: fine after `done`, a death otherwise."""
@@ -310,7 +320,7 @@ class Launch:
         replaceable = self.plan.node(name).role == "client" and name in self._waiting["ready"]
         if not replaceable or self.plan.limits.late != "quorum":
             raise NodeFailed(f"{name}: {error}")
-        self.records.status(phase="lost", node=name, error=error)
+        self.records.status(NodeLost(node=name, error=error))
         self._gone.add(name)
 
 

@@ -7,7 +7,10 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from contracts import status
 from contracts.plan import Plan
+from contracts.spool import Spool
+from contracts.status import Status
 from netem.counters import LinkCounters
 
 _LINK_COLUMNS = ("bytes_up", "bytes_down", "packets_up", "packets_down", "drops_up", "drops_down")
@@ -23,10 +26,10 @@ def _append(path: Path, text: str) -> None:
 class Records:
     """events.jsonl and links.csv in the run directory, status.jsonl in the spool."""
 
-    def __init__(self, plan: Plan, run_dir: Path, spool: Path) -> None:
+    def __init__(self, plan: Plan, run_dir: Path, spool: Spool) -> None:
         self._plan = plan
         self._events, self._links = run_dir / "events.jsonl", run_dir / "links.csv"
-        self._status = spool / "status.jsonl"
+        self._status = spool.status
         self._zero: float | None = None
         self._early: list[dict[str, Any]] = []
         self._before: dict[str, LinkCounters] = {}
@@ -34,9 +37,9 @@ class Records:
         more = _BACKGROUND_COLUMNS if plan.traffic else ()
         self._write_rows([("round", "link", "tier", *_LINK_COLUMNS, *more)])
 
-    def status(self, **fields: Any) -> None:
+    def status(self, record: Status) -> None:
         """Tell the runner outside how far things are."""
-        _append(self._status, json.dumps(fields) + "\n")
+        status.append(self._status, record)
 
     def probes(self, figures: list[dict[str, Any]]) -> None:
         """What the links did when they were measured, before training."""

@@ -11,7 +11,7 @@ class Storage:
 
     def __init__(self, inside: Inside) -> None:
         self._name, self._restarted = inside.spec.name, inside.restarted
-        self._path = inside.spool / f"checkpoint-{self._name}.model"
+        self._path = inside.spool.checkpoint(self._name)
         self._may_crash = any(
             isinstance(event, CrashEvent) and event.node == self._name
             for event in inside.plan.timeline

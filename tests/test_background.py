@@ -11,6 +11,7 @@ import pytest
 
 from contracts.errors import BadInput
 from contracts.plan import Plan
+from contracts.spool import Spool
 from contracts.traffic import Flow
 from netem.counters import LinkCounters
 from netem.flows import moments, periods
@@ -98,7 +99,7 @@ def test_a_flow_is_in_the_plan_with_its_switch_and_in_the_resolved_scenario() ->
 
 def test_background_bytes_are_neither_overhead_nor_the_methods(tmp_path: Path) -> None:
     plan = planned(tree_scenario(traffic=[traffic()]))
-    records = Records(plan, tmp_path, tmp_path)
+    records = Records(plan, tmp_path, Spool(tmp_path))
     counted = {link.name: LinkCounters() for link in plan.links}
     records.links(0, counted, Counter())
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from contracts.spool import Spool
 from contracts.training import Pending, Result, Task
 from learning.pool import SpoolTrainer
 from nodes.compute import Computer, make_trainer, sleep_until
@@ -142,4 +143,4 @@ def test_seeds_repeat_with_the_runs_seed_and_differ_between_rounds() -> None:
 def test_the_pools_trainer_needs_no_torch(tmp_path: Path) -> None:
     plan = planned(star_scenario())
 
-    assert isinstance(make_trainer(plan, tmp_path, tmp_path, "client1"), SpoolTrainer)
+    assert isinstance(make_trainer(plan, tmp_path, Spool(tmp_path), "client1"), SpoolTrainer)

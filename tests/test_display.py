@@ -2,7 +2,6 @@
 
 import io
 from pathlib import Path
-from typing import Any
 
 import pytest
 from rich.console import Console
@@ -10,6 +9,7 @@ from rich.console import Console
 from cli import display
 from cli.display import RunDisplay, round_words
 from contracts import progress
+from contracts.status import BuildingNetwork, NodeLost, RoundEnded, StartingNodes, Training
 
 
 class Clock:
@@ -38,23 +38,19 @@ def shown(on: Console) -> str:
     return on.file.getvalue()
 
 
-def round_ended(number: int, elapsed: float) -> dict[str, Any]:
-    return {"phase": "round", "round": number, "elapsed": elapsed}
-
-
 def test_elsewhere_than_on_a_terminal_there_are_plain_lines(clock: Clock) -> None:
     on = console()
 
     with RunDisplay(4, on) as run:
-        run.status({"phase": "network", "nodes": 13})
-        run.status({"phase": "joining", "seconds": 1.0})
-        run.status({"phase": "training", "seconds": 1.0})
-        run.status(round_ended(0, 0.0))
+        run.status(BuildingNetwork(nodes=13))
+        run.status(StartingNodes(seconds=1.0))
+        run.status(Training(seconds=1.0))
+        run.status(RoundEnded(0, 0.0))
         run.tick()
         clock.now += 10
         run.evaluation({"round": 0, "accuracy": 0.1})
         run.evaluation({"round": 1, "accuracy": 0.714})
-        run.status(round_ended(1, 63.0))
+        run.status(RoundEnded(1, 63.0))
 
     assert shown(on).splitlines() == [
         "building the network",
@@ -68,9 +64,9 @@ def test_before_an_accuracy_is_known_none_is_shown(clock: Clock) -> None:
     on = console()
 
     with RunDisplay(1, on) as run:
-        run.status(round_ended(0, 0.0))
+        run.status(RoundEnded(0, 0.0))
         run.evaluation({"round": 0, "accuracy": None, "error": "unreadable"})
-        run.status(round_ended(1, 5.0))
+        run.status(RoundEnded(1, 5.0))
 
     assert "accuracy" not in shown(on)
     assert "elapsed 5.0 s" in shown(on)
@@ -78,9 +74,9 @@ def test_before_an_accuracy_is_known_none_is_shown(clock: Clock) -> None:
 
 def test_time_left_shrinks_while_a_round_goes_on(clock: Clock) -> None:
     with RunDisplay(3, console()) as run:
-        run.status(round_ended(0, 0.0))
+        run.status(RoundEnded(0, 0.0))
         clock.now += 20
-        run.status(round_ended(1, 1.0))
+        run.status(RoundEnded(1, 1.0))
 
         assert "about 40.0 s left" in run._figures()
         clock.now += 15
@@ -94,7 +90,7 @@ def test_a_lost_node_is_shown_with_its_error_whatever_that_contains(terminal: bo
     on = console(terminal)
 
     with RunDisplay(2, on) as run:
-        run.status({"phase": "lost", "node": "client3", "error": "no [/such] file [bold]"})
+        run.status(NodeLost("client3", error="no [/such] file [bold]"))
 
     assert "lost client3 (no [/such] file [bold]); going on with a quorum" in shown(on)
 
@@ -103,11 +99,11 @@ def test_on_a_terminal_one_live_line_shows_how_far_things_are(clock: Clock) -> N
     on = console(terminal=True)
 
     with RunDisplay(2, on) as run:
-        run.status({"phase": "training", "seconds": 1.0})
-        run.status(round_ended(0, 0.0))
+        run.status(Training(seconds=1.0))
+        run.status(RoundEnded(0, 0.0))
         clock.now += 4
         run.evaluation({"round": 1, "accuracy": 0.5})
-        run.status(round_ended(1, 60.0))
+        run.status(RoundEnded(1, 60.0))
         run.tick()
         run._progress.refresh()
 

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from contracts.errors import BadInput
+from contracts.spool import Spool
 from learning import datasets, models
 from learning.context import Context
 from learning.datasets import Dataset
@@ -112,11 +113,13 @@ def _lines(
     module = models.build("tiny-mlp", 1, 28, 10, seed=0)
     context = Context(TINY, [np.arange(4), np.arange(9)], module)
     path = directory / "evaluations.jsonl"
-    evaluator = Evaluator(directory, path, context, **options)
+    spool = Spool(directory)
+    spool.create()
+    evaluator = Evaluator(spool, path, context, **options)
     tensors = {name: np.full_like(array, weight) for name, array in models.export(module).items()}
     for round, key in rounds:
         message = Message("evaluate", key, round, {"round": round, "key": key}, tensors)
-        write_file(directory / f"{round:04}-{key}.model", message)
+        write_file(spool.model_to_evaluate(f"{round:04}-{key}"), message)
     while evaluator.step():
         pass
     return [json.loads(line) for line in path.read_text().splitlines()]

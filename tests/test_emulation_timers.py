@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from netem.backends.guest import Guest
-from netem.spool import RunSpool
+from netem.spool import LockedSpool
 from tests import sleepers
 from tests.scenario_trees import planned, star_scenario
 
@@ -18,9 +18,9 @@ GRAIN = 256  # nanoseconds
 
 def _found(directory: Path) -> dict[str, Any]:
     directory.mkdir()
-    guest, spool = Guest("virtual", seed=1, inside=sleepers.__name__), RunSpool("sleepers")
+    guest, spool = Guest("virtual", seed=1, inside=sleepers.__name__), LockedSpool("sleepers")
     guest.prepare(planned(star_scenario(clients=1)), print)
-    inside = guest.start(directory, spool.path, directory / "guest.log", interactive=False)
+    inside = guest.start(directory, spool, directory / "guest.log", interactive=False)
     try:
         spool.remember_session(inside.pid)
         inside.wait(120)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from contracts.spool import Spool
 from learning import datasets, models
 from learning.context import Context
 from learning.evaluation import evaluate
@@ -32,13 +33,14 @@ class Evaluated:
     """An evaluator with a directory of its own, fed in the order of `hand_over`."""
 
     def __init__(self, directory: Path, averages: RoundAverages | None = None) -> None:
-        self._directory, self._lines = directory, directory / "evaluations.jsonl"
-        self._evaluator = Evaluator(directory, self._lines, _context(), averages)
+        self._spool, self._lines = Spool(directory), directory / "evaluations.jsonl"
+        self._spool.create()
+        self._evaluator = Evaluator(self._spool, self._lines, _context(), averages)
         self._handed_over = 0
 
     def hand_over(self, round: int, key: str, tensors: Tensors, **meta: Any) -> None:
         self._handed_over += 1
-        path = self._directory / f"{self._handed_over}.model"
+        path = self._spool.model_to_evaluate(str(self._handed_over))
         meta |= {"round": round, "key": key}
         write_file(path, Message("evaluate", key, round, meta, tensors))
         os.utime(path, ns=(0, self._handed_over))

@@ -13,12 +13,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from contracts.spool import Spool
 from contracts.training import Result, Task, TrainingFailed
 from learning import models
 from learning.inline import InlineTrainer
 from learning.pool import SpoolTrainer, Waits, sleeping, standing_still
-from learning.spool import MODEL, Spool, oldest, write_task
 from learning.supervisor import PoolBroken, WorkerPool
+from learning.task_files import write_task
 from protocols.wire import Message, write_file
 from tests.waiting import wait_until
 
@@ -68,7 +69,7 @@ def run_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def pool(run_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerPool]:
     """Two workers that all tests share: starting one takes seconds."""
-    shared = WorkerPool(run_dir, tmp_path_factory.mktemp("spool"), 2)
+    shared = WorkerPool(run_dir, Spool(tmp_path_factory.mktemp("spool")), 2)
     shared.start()
     yield shared
     pids = shared.pids()
@@ -86,7 +87,7 @@ def spool(pool: WorkerPool) -> Iterator[Spool]:
 
 @pytest.fixture
 def trainer(spool: Spool) -> SpoolTrainer:
-    return SpoolTrainer(spool.root, sleeping)
+    return SpoolTrainer(spool, sleeping)
 
 
 def claimer(spool: Spool, job: str) -> int | None:
@@ -105,7 +106,7 @@ def kill_whoever_has(job: str, pool: WorkerPool) -> None:
 
 @pytest.fixture(params=["sleep", "fsync"])
 def waits(request: pytest.FixtureRequest, spool: Spool) -> Waits:
-    return sleeping if request.param == "sleep" else standing_still(spool.root / "pause")
+    return sleeping if request.param == "sleep" else standing_still(spool.pause("test"))
 
 
 def test_results_are_those_of_inline_training_bit_for_bit(
@@ -113,7 +114,7 @@ def test_results_are_those_of_inline_training_bit_for_bit(
 ) -> None:
     tasks = [task(f"client{client}-r0", client, epochs=2) for client in range(CLIENTS)]
     before = pool.busy_seconds()
-    pooled, inline = SpoolTrainer(spool.root, waits), InlineTrainer.load(run_dir)
+    pooled, inline = SpoolTrainer(spool, waits), InlineTrainer.load(run_dir)
 
     waiting = [(pooled.submit(each), inline.submit(each)) for each in tasks]
     results = [(p.result(WAIT_SECONDS), i.result(WAIT_SECONDS)) for p, i in waiting]
@@ -201,7 +202,7 @@ def test_workers_that_do_not_start_break_the_pool(run_dir: Path, tmp_path: Path)
     python = tmp_path / "python"
     python.write_text("#!/bin/sh\necho no torch here >&2\nexit 3\n")
     python.chmod(0o755)
-    broken = WorkerPool(run_dir, tmp_path / "spool", 1, str(python))
+    broken = WorkerPool(run_dir, Spool(tmp_path / "spool"), 1, str(python))
 
     broken.start()
     with pytest.raises(PoolBroken, match=r"worker 0 does not start.*code 3.*no torch here"):
@@ -212,8 +213,9 @@ def test_workers_that_do_not_start_break_the_pool(run_dir: Path, tmp_path: Path)
 def test_workers_end_with_their_parent(run_dir: Path, tmp_path: Path) -> None:
     program = f"""
 from pathlib import Path
+from contracts.spool import Spool
 from learning.supervisor import WorkerPool
-pool = WorkerPool(Path({str(run_dir)!r}), Path({str(tmp_path)!r}), 1)
+pool = WorkerPool(Path({str(run_dir)!r}), Spool(Path({str(tmp_path)!r})), 1)
 pool.start()
 print(*pool.pids(), flush=True)
 input()
@@ -233,7 +235,7 @@ input()
 def test_a_deadline_passes_with_a_clear_sentence_and_the_job_is_withdrawn(tmp_path: Path) -> None:
     spool = Spool(tmp_path)
     spool.create()
-    trainer = SpoolTrainer(tmp_path, sleeping)
+    trainer = SpoolTrainer(Spool(tmp_path), sleeping)
 
     with pytest.raises(TimeoutError, match=r"job late had no result after 0\.02 s"):
         trainer.submit(task("late")).result(0.02)
@@ -243,7 +245,7 @@ def test_a_deadline_passes_with_a_clear_sentence_and_the_job_is_withdrawn(tmp_pa
 
 def test_closing_withdraws_what_nobody_began(tmp_path: Path) -> None:
     Spool(tmp_path).create()
-    trainer = SpoolTrainer(tmp_path, sleeping)
+    trainer = SpoolTrainer(Spool(tmp_path), sleeping)
     trainer.submit(task("left"))
 
     trainer.close()
@@ -253,7 +255,7 @@ def test_closing_withdraws_what_nobody_began(tmp_path: Path) -> None:
 
 def test_a_spool_that_cannot_be_written_says_so(tmp_path: Path) -> None:
     with pytest.raises(TrainingFailed, match="job lost could not be handed over"):
-        SpoolTrainer(tmp_path / "absent", sleeping).submit(task("lost"))
+        SpoolTrainer(Spool(tmp_path / "absent"), sleeping).submit(task("lost"))
 
 
 @pytest.mark.parametrize("job", ["", "../up", "a/b", ".hidden", "new\nline", "x" * 200])
@@ -263,11 +265,13 @@ def test_a_job_name_that_is_no_file_name_is_refused(job: str) -> None:
 
 
 def test_the_oldest_file_comes_first_and_unfinished_ones_not_at_all(tmp_path: Path) -> None:
+    spool = Spool(tmp_path)
+    spool.create()
     for name, age in (("b.task", 5), ("c.task", 9), ("a.task", 5), (".d.task", 99)):
-        (tmp_path / name).touch()
-        os.utime(tmp_path / name, (1000 - age, 1000 - age))
+        (spool.jobs / name).touch()
+        os.utime(spool.jobs / name, (1000 - age, 1000 - age))
 
-    assert [path.name for path in oldest(tmp_path, ".task")] == ["c.task", "a.task", "b.task"]
+    assert spool.waiting_jobs() == ["c", "a", "b"]
 
 
 def test_a_node_that_uses_the_pool_imports_no_torch() -> None:
@@ -284,9 +288,9 @@ def test_the_evaluator_writes_one_line_per_model_and_ends_when_told(
     weights = task("any").tensors
     for number in (1, 2):
         message = Message("model", "cloud", number, {"round": number, "key": "global"}, weights)
-        write_file(spool.evaluate / f"global-{number}{MODEL}", message)
-    (spool.evaluate / f"noise{MODEL}").write_bytes(b"noise")
-    (spool.evaluate / "stop").touch()
+        write_file(spool.model_to_evaluate(f"global-{number}"), message)
+    spool.model_to_evaluate("noise").write_bytes(b"noise")
+    spool.stop_evaluator.touch()
     command = [sys.executable, "-m", "learning.evaluator", "--run", str(run_dir)]
     command += ["--spool", str(tmp_path)]
 

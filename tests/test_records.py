@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from contracts.spool import Spool
+from contracts.status import BuildingNetwork, Failed
 from netem.counters import LinkCounters
 from nodes.control import Control
 from nodes.phases import Recorder
@@ -16,7 +18,7 @@ from tests.scenario_trees import planned, star_scenario
 
 @pytest.fixture
 def records(tmp_path: Path) -> Records:
-    return Records(planned(star_scenario(clients=1)), tmp_path, tmp_path)
+    return Records(planned(star_scenario(clients=1)), tmp_path, Spool(tmp_path))
 
 
 def lines(path: Path) -> list[dict[str, object]]:
@@ -66,8 +68,8 @@ def test_links_have_what_was_carried_since_the_round_before(
 
 
 def test_the_status_is_one_line_each(records: Records, tmp_path: Path) -> None:
-    records.status(phase="network", nodes=2)
-    records.status(phase="failed", error="two\nlines")
+    records.status(BuildingNetwork(nodes=2))
+    records.status(Failed(error="two\nlines"))
 
     assert lines(tmp_path / "status.jsonl") == [
         {"phase": "network", "nodes": 2},

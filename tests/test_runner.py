@@ -18,6 +18,8 @@ from cli import runner as runner_module
 from cli.preparation import Prepared
 from cli.runner import RunFailed, Runner
 from contracts.plan import Plan
+from contracts.spool import Spool
+from contracts.status import Status
 from netem import spool as spool_module
 from scenarios import loader
 from tests.lines import PATIENCE
@@ -36,9 +38,9 @@ class Inside:
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(
-        self, run_dir: Path, spool: Path, log: Path, interactive: bool
+        self, run_dir: Path, spool: Spool, log: Path, interactive: bool
     ) -> "subprocess.Popen[bytes]":
-        command = [sys.executable, "-c", SAY + self._program, str(spool / "status.jsonl")]
+        command = [sys.executable, "-c", SAY + self._program, str(spool.status)]
         with log.open("wb") as output:
             self.process = subprocess.Popen(
                 command, stdout=output, stderr=output, start_new_session=True
@@ -48,7 +50,7 @@ class Inside:
     def prepare(self, plan: Plan, report: Callable[[str], None]) -> None:
         """Nothing to prepare."""
 
-    def watch(self, inside: "subprocess.Popen[bytes]", spool: Path, log: Path) -> None:
+    def watch(self, inside: "subprocess.Popen[bytes]", spool: Spool, log: Path) -> None:
         return None
 
     def end(self, inside: "subprocess.Popen[bytes]") -> None:
@@ -64,8 +66,11 @@ class Watcher:
         self.accuracies: list[float] = []
         self.ticked = threading.Event()
 
-    def status(self, fields: dict[str, Any]) -> None:
-        self.phases.append(fields["phase"])
+    def status(self, record: Status) -> None:
+        self.phases.append(record.phase)
+
+    def evaluating(self) -> None:
+        self.phases.append("evaluating")
 
     def evaluation(self, line: dict[str, Any]) -> None:
         self.accuracies.append(line["accuracy"])
@@ -85,9 +90,9 @@ def shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def _evaluator(_self: Runner, spool: Path, code: int = 0) -> "subprocess.Popen[bytes]":
+def _evaluator(_self: Runner, spool: Spool, code: int = 0) -> "subprocess.Popen[bytes]":
     program = "while [ ! -e $0/evaluate/stop ]; do sleep 0.01; done; exit $1"
-    return subprocess.Popen(["sh", "-c", program, str(spool), str(code)])
+    return subprocess.Popen(["sh", "-c", program, str(spool.root), str(code)])
 
 
 def runner_of(tmp_path: Path, program: str) -> tuple[Runner, Inside, Watcher]:
@@ -109,7 +114,8 @@ def nothing_is_left(shared: Path, inside: Inside) -> bool:
 
 def test_a_run_is_followed_to_its_end(shared: Path, tmp_path: Path) -> None:
     program = """
-say('{"phase": "network"}'); say('{"phase": "lost", "node": "client1", "error": "gone"}')
+say('{"phase": "network", "nodes": 2}')
+say('{"phase": "lost", "node": "client1", "error": "gone"}')
 say('{"phase": "done"}')
 """
     runner, inside, watcher = runner_of(tmp_path, program)
@@ -175,7 +181,7 @@ def test_an_evaluator_that_fails_ends_the_run(
     assert nothing_is_left(shared, inside)
 
 
-def _slow_evaluator(self: Runner, _spool: Path, lines: int) -> "subprocess.Popen[bytes]":
+def _slow_evaluator(self: Runner, _spool: Spool, lines: int) -> "subprocess.Popen[bytes]":
     """Needs a moment for each of its models."""
     program = 'for n in $(seq $1); do sleep 0.2; echo {} >> "$0"; done; sleep 0.2'
     file = str(self._run_dir / "evaluations.jsonl")

@@ -13,7 +13,7 @@ import pytest
 
 from contracts.errors import BadInput
 from netem import spool
-from netem.spool import RunSpool, sweep
+from netem.spool import LockedSpool, sweep
 from tests.lines import PATIENCE
 from tests.processes import alive
 
@@ -24,13 +24,13 @@ import subprocess, sys, time
 from pathlib import Path
 from netem import spool
 spool._SHARED_MEMORY = Path(sys.argv[1])
-own = spool.RunSpool("dead run")
+own = spool.LockedSpool("dead run")
 leader = subprocess.Popen(
     ["sh", "-c", "sleep 300 & echo $!; wait"], stdout=subprocess.PIPE, start_new_session=True
 )
 own.remember_session(leader.pid)
 member = int(leader.stdout.readline())
-print(own.path, leader.pid, member, flush=True)
+print(own.root, leader.pid, member, flush=True)
 time.sleep(300)
 """
 
@@ -51,31 +51,31 @@ def session() -> Iterator["subprocess.Popen[bytes]"]:
     process.wait()
 
 
-def abandon(run: RunSpool) -> None:
+def abandon(run: LockedSpool) -> None:
     """What the kernel does for a runner that dies."""
-    run._lock.close()
+    run._held.close()
 
 
 def test_a_spool_has_its_folders_and_goes_without_a_trace(shared: Path) -> None:
-    run = RunSpool("some run/1")
+    run = LockedSpool("some run/1")
 
-    assert run.path.parent == shared
-    assert run.path.name == f"metronome-{os.getuid()}-some_run_1-{os.getpid()}"
-    assert {path.name for path in run.path.iterdir()} == {"lock", "jobs", "results", "evaluate"}
+    assert run.root.parent == shared
+    assert run.root.name == f"metronome-{os.getuid()}-some_run_1-{os.getpid()}"
+    assert {path.name for path in run.root.iterdir()} == {"lock", "jobs", "results", "evaluate"}
     run.remove()
     assert list(shared.iterdir()) == []
 
 
 def test_only_its_user_can_read_a_spool(shared: Path) -> None:
-    run = RunSpool("private")
+    run = LockedSpool("private")
 
-    assert run.path.stat().st_mode & 0o777 == 0o700
+    assert run.root.stat().st_mode & 0o777 == 0o700
 
 
 def test_a_very_long_name_is_cut(shared: Path) -> None:
-    run = RunSpool("r" * 300)
+    run = LockedSpool("r" * 300)
 
-    assert len(str(run.path.relative_to(shared))) < 90
+    assert len(str(run.root.relative_to(shared))) < 90
 
 
 def test_no_room_or_permission_is_one_sentence(
@@ -84,13 +84,13 @@ def test_no_room_or_permission_is_one_sentence(
     monkeypatch.setattr(spool, "_SHARED_MEMORY", tmp_path / "not there")
 
     with pytest.raises(BadInput, match=r"cannot be written to \(No such file .*\); free some room"):
-        RunSpool("run")
+        LockedSpool("run")
 
 
 def test_removing_ends_the_remembered_session(
     shared: Path, session: "subprocess.Popen[bytes]"
 ) -> None:
-    run = RunSpool("run")
+    run = LockedSpool("run")
     run.remember_session(session.pid)
 
     run.remove()
@@ -101,12 +101,12 @@ def test_removing_ends_the_remembered_session(
 def test_a_live_runners_spool_and_sessions_are_left_alone(
     shared: Path, session: "subprocess.Popen[bytes]"
 ) -> None:
-    run = RunSpool("alive")
+    run = LockedSpool("alive")
     run.remember_session(session.pid)
 
     assert sweep() == []
 
-    assert run.path.is_dir()
+    assert run.root.is_dir()
     assert session.poll() is None
 
 
@@ -136,7 +136,7 @@ def test_the_members_are_ended_also_when_their_leader_is_gone(shared: Path) -> N
     )
     assert leader.stdout is not None
     member = int(leader.stdout.readline())
-    run = RunSpool("run")
+    run = LockedSpool("run")
     run.remember_session(leader.pid)
     leader.kill()
     leader.wait()
@@ -153,11 +153,11 @@ def test_the_members_are_ended_also_when_their_leader_is_gone(shared: Path) -> N
 def test_a_process_that_was_given_a_dead_leaders_id_is_left_alone(
     shared: Path, session: "subprocess.Popen[bytes]"
 ) -> None:
-    run = RunSpool("run")
-    (run.path / "sessions").write_text(f"{session.pid} 1\n")  # started at another time
+    run = LockedSpool("run")
+    (run.root / "sessions").write_text(f"{session.pid} 1\n")  # started at another time
     abandon(run)
 
-    assert sweep() == [run.path.name]
+    assert sweep() == [run.root.name]
 
     assert session.poll() is None
 
@@ -167,11 +167,11 @@ def test_a_leader_that_was_gone_before_it_was_remembered_hurts_nobody(
 ) -> None:
     gone = subprocess.Popen(["true"])
     gone.wait()
-    run = RunSpool("run")
+    run = LockedSpool("run")
     run.remember_session(gone.pid)
     abandon(run)
 
-    assert sweep() == [run.path.name]
+    assert sweep() == [run.root.name]
 
 
 def test_a_directory_without_a_lock_is_swept(shared: Path) -> None:
@@ -217,16 +217,16 @@ def test_a_sweep_that_finds_a_spool_just_being_made_does_not_break_it(
 
     monkeypatch.setattr(fcntl, "flock", sweep_before_the_first_lock)
 
-    run = RunSpool("run")
+    run = LockedSpool("run")
 
-    assert swept == [run.path.name]
-    assert (run.path / "jobs").is_dir()
+    assert swept == [run.root.name]
+    assert (run.root / "jobs").is_dir()
     assert sweep() == []
 
 
 def test_many_sweeps_at_once_sweep_each_directory_once(shared: Path) -> None:
     for number in range(20):
-        abandon(RunSpool(f"run{number}"))
+        abandon(LockedSpool(f"run{number}"))
     swept: list[str] = []
     sweeps = [threading.Thread(target=lambda: swept.extend(sweep())) for _ in range(4)]
 

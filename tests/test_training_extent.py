@@ -11,7 +11,7 @@ import torch
 from contracts.training import EXTRA_IMAGES, EXTRA_LABELS, SERVER, Task
 from learning import datasets, models
 from learning.context import Context
-from learning.spool import read_task, write_task
+from learning.task_files import read_task, write_task
 from learning.training import train
 from protocols.local_rules import LocalRule
 

@@ -9,6 +9,7 @@ from typing import Protocol
 from contracts.errors import BadInput
 from contracts.links import LinkSpec
 from contracts.plan import Plan
+from contracts.spool import Spool
 from netem import shaping
 from netem.backends.guest import Guest
 from netem.backends.native import Native
@@ -26,12 +27,12 @@ class Backend(Protocol):
         ...
 
     def start(
-        self, run_dir: Path, spool: Path, log: Path, interactive: bool
+        self, run_dir: Path, spool: Spool, log: Path, interactive: bool
     ) -> "subprocess.Popen[bytes]":
         """Start the inside as a process group of its own (in the foreground if interactive)."""
         ...
 
-    def watch(self, inside: "subprocess.Popen[bytes]", spool: Path, log: Path) -> SpinWatch | None:
+    def watch(self, inside: "subprocess.Popen[bytes]", spool: Spool, log: Path) -> SpinWatch | None:
         """A watch over processes that stop the inside's clock for ever, where they can."""
         ...
 

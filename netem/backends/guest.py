@@ -14,12 +14,12 @@ from pathlib import Path
 
 from contracts.errors import BadInput
 from contracts.plan import Plan
+from contracts.spool import GUEST_NAME, Spool
 from netem import guard, kernel
 from netem.backends import process
 from netem.spinning import SpinWatch
 
 STOCK_KERNEL = "linux.uml"
-UMID = "guest"  # the kernel's folder in the spool, with its management console
 SHARED_MEMORY = Path("/dev/shm")
 _BASE_BYTES = 400 << 20
 _NODE_BYTES = 10 << 20  # short of it a guest of many nodes does nothing but look for free pages
@@ -75,7 +75,7 @@ class Guest:
         self._memory = memory_needed(plan)
 
     def start(
-        self, run_dir: Path, spool: Path, log: Path, interactive: bool
+        self, run_dir: Path, spool: Spool, log: Path, interactive: bool
     ) -> "subprocess.Popen[bytes]":
         init = _write_init(self._inside, run_dir, spool)
         command = [
@@ -92,8 +92,8 @@ class Guest:
             "con=null",
             "ssl=null",
             "quiet",
-            f"uml_dir={spool}",
-            f"umid={UMID}",
+            f"uml_dir={spool.root}",
+            f"umid={GUEST_NAME}",
         ]
         if self._clock == "virtual":
             seeds = [f"metronome.seed={self._seed}", f"sch_netem.seed={self._seed}"]
@@ -102,21 +102,22 @@ class Guest:
         environment = {
             "TMPDIR": str(SHARED_MEMORY),
             "METRONOME_RUNNER": str(os.getpid()),
-            "METRONOME_SPOOL": str(spool),
+            "METRONOME_SPOOL": str(spool.root),
         }
         return process.start(command, log, interactive, environment)
 
-    def watch(self, inside: "subprocess.Popen[bytes]", spool: Path, log: Path) -> SpinWatch | None:
+    def watch(self, inside: "subprocess.Popen[bytes]", spool: Spool, log: Path) -> SpinWatch | None:
         """A watch over processes that stop the clock for ever; only the virtual one can stop."""
-        console = spool / UMID / "mconsole"
-        return SpinWatch(inside.pid, console, log) if self._clock == "virtual" else None
+        if self._clock != "virtual":
+            return None
+        return SpinWatch(inside.pid, spool.guest_console, log)
 
     def end(self, inside: "subprocess.Popen[bytes]") -> None:
         """The guest ends whole: see netem.guard."""
         guard.end(inside)
 
 
-def _write_init(inside: str, run_dir: Path, spool: Path) -> Path:
+def _write_init(inside: str, run_dir: Path, spool: Spool) -> Path:
     """The guest's first program; a script, because kernel parameters cannot hold spaces."""
     arguments = [
         sys.executable,
@@ -124,9 +125,9 @@ def _write_init(inside: str, run_dir: Path, spool: Path) -> Path:
         "netem.guest_init",
         inside,
         str(run_dir),
-        str(spool),
+        str(spool.root),
     ]
-    init = spool / "init"
+    init = spool.guest_init
     init.write_text(
         "#!/bin/sh\n"
         f"cd {shlex.quote(str(process.ROOT))}\n"

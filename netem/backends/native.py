@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from contracts.plan import Plan
+from contracts.spool import Spool
 from netem.backends import process
 from netem.spinning import SpinWatch
 
@@ -25,12 +26,12 @@ class Native:
         """Nothing is needed beyond what `choose` has checked."""
 
     def start(
-        self, run_dir: Path, spool: Path, log: Path, interactive: bool
+        self, run_dir: Path, spool: Spool, log: Path, interactive: bool
     ) -> "subprocess.Popen[bytes]":
-        command = [*_UNSHARE, sys.executable, "-m", process.LAUNCHER, str(run_dir), str(spool)]
-        return process.start(command, log, interactive, {"OPENBLAS_NUM_THREADS": "1"})
+        inside = [sys.executable, "-m", process.LAUNCHER, str(run_dir), str(spool.root)]
+        return process.start([*_UNSHARE, *inside], log, interactive, {"OPENBLAS_NUM_THREADS": "1"})
 
-    def watch(self, inside: "subprocess.Popen[bytes]", spool: Path, log: Path) -> SpinWatch | None:
+    def watch(self, inside: "subprocess.Popen[bytes]", spool: Spool, log: Path) -> SpinWatch | None:
         """Nobody can stop the host's clock."""
         return None
 

@@ -1,0 +1,108 @@
+"""The layout of a spool: the directory through which the host and the emulated network talk.
+
+Every path in a spool is named here and nowhere else; docs/spool.md says who writes and who reads
+each file. A file that a reader waits for is written aside under a name that starts with a dot and
+then renamed, so that nobody reads half of it.
+"""
+
+from pathlib import Path
+
+GUEST_NAME = "guest"  # what User Mode Linux calls its own directory in the spool (its `umid`)
+
+_TASK, _RESULT, _ERROR, _MODEL = ".task", ".result", ".error", ".model"
+
+
+class Spool:
+    """Says where each file of a spool lies; only `create` touches the disk."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        # Training: nodes write tasks, workers answer with results.
+        self.jobs = root / "jobs"
+        self.results = root / "results"
+        self.stop_workers = root / "stop"
+        # Evaluation: top servers write models, the evaluator takes them.
+        self.evaluate = root / "evaluate"
+        self.stop_evaluator = self.evaluate / "stop"
+        # What the launcher tells the runner (contracts/status.py), and the runner the launcher.
+        self.status = root / "status.jsonl"
+        self.interactive = root / "interactive"  # stop in Mininet's CLI before the nodes start
+        self.workers_ready = root / "workers-ready"  # training may begin
+        # Held by the runner as long as it lives, and what must end with it.
+        self.lock = root / "lock"
+        self.sessions = root / "sessions"
+        # The guest's first program, and the socket of its kernel's management console.
+        self.guest_init = root / "init"
+        self.guest_console = root / GUEST_NAME / "mconsole"
+
+    def create(self) -> None:
+        """Make the directories that are not there yet."""
+        for directory in (self.jobs, self.results, self.evaluate):
+            directory.mkdir(parents=True, exist_ok=True)
+
+    def task(self, job: str) -> Path:
+        """A job that waits for a worker."""
+        return self.jobs / f"{job}{_TASK}"
+
+    def waiting_jobs(self) -> list[str]:
+        """The jobs that wait for a worker, oldest first."""
+        return [path.name.removesuffix(_TASK) for path in _oldest_first(self.jobs, _TASK)]
+
+    def claimed(self, job: str, worker: int) -> Path:
+        """The same file once a worker has taken it."""
+        return self.jobs / f"{job}.claimed-{worker}"
+
+    def claims(self, worker: int) -> list[str]:
+        """The jobs that a worker has taken and not finished."""
+        ending = f".claimed-{worker}"
+        names = [path.name for path in self.jobs.iterdir() if path.name.endswith(ending)]
+        return [name.removesuffix(ending) for name in sorted(names)]
+
+    def result(self, job: str) -> Path:
+        """What a job gave."""
+        return self.results / f"{job}{_RESULT}"
+
+    def error(self, job: str) -> Path:
+        """Why a job gave nothing: one sentence."""
+        return self.results / f"{job}{_ERROR}"
+
+    def ready(self, worker: int) -> Path:
+        """Exists once a worker has loaded all it needs."""
+        return self.root / f"ready-{worker}"
+
+    def stats(self, worker: int) -> Path:
+        """One line for each job that a worker trained: the host seconds it took."""
+        return self.root / f"worker-{worker}.stats"
+
+    def model_to_evaluate(self, name: str) -> Path:
+        """A model for the evaluator; its round and key stand in its meta."""
+        return self.evaluate / f"{name}{_MODEL}"
+
+    def models_to_evaluate(self) -> list[Path]:
+        """The models that wait for the evaluator, oldest first."""
+        return _oldest_first(self.evaluate, _MODEL)
+
+    def checkpoint(self, node: str) -> Path:
+        """What a node that may crash keeps, as on its own disk."""
+        return self.root / f"checkpoint-{node}{_MODEL}"
+
+    def pause(self, waiter: str) -> Path:
+        """An empty file that a process inside synchronises to let the host's time pass."""
+        return self.root / f"pause-{waiter}"
+
+
+def unfinished(path: Path) -> Path:
+    """The name under which a file is written before it is renamed to `path`."""
+    return path.with_name(f".{path.name}")
+
+
+def _oldest_first(directory: Path, ending: str) -> list[Path]:
+    """The finished files with this ending, oldest first; those of one time by name."""
+    found = []
+    for path in directory.iterdir():
+        if path.name.endswith(ending) and not path.name.startswith("."):
+            try:
+                found.append((path.stat().st_mtime_ns, path.name, path))
+            except FileNotFoundError:  # somebody else took it just now
+                continue
+    return [path for _, _, path in sorted(found)]

@@ -1,0 +1,42 @@
+"""Tasks and results as files, in the wire's form: how a node and a worker hand them over."""
+
+from dataclasses import fields
+from pathlib import Path
+
+from contracts.spool import unfinished
+from contracts.training import Result, Task
+from protocols.wire import Expected, Message, read_file, write_file
+
+_TASK_FIELDS = [field.name for field in fields(Task) if field.name != "tensors"]
+_RESULT_FIELDS = [field.name for field in fields(Result) if field.name != "tensors"]
+
+
+def write_task(path: Path, task: Task) -> None:
+    """Write a task in the wire's file form."""
+    meta = {name: getattr(task, name) for name in _TASK_FIELDS}
+    write_file(path, Message("task", task.job, 0, meta, task.tensors))
+
+
+def read_task(path: Path) -> Task:
+    """Read a task back."""
+    message = read_file(path, Expected(kinds=frozenset({"task"})))
+    return Task(**message.meta, tensors=message.tensors)
+
+
+def write_result(path: Path, job: str, result: Result) -> None:
+    """Write a result in the wire's file form."""
+    meta = {name: getattr(result, name) for name in _RESULT_FIELDS}
+    write_file(path, Message("result", job, 0, meta, result.tensors))
+
+
+def read_result(path: Path) -> Result:
+    """Read a result back."""
+    message = read_file(path, Expected(kinds=frozenset({"result"})))
+    return Result(**message.meta, tensors=message.tensors)
+
+
+def write_error(path: Path, sentence: str) -> None:
+    """Write why a job failed, aside and then renamed like all else here."""
+    aside = unfinished(path)
+    aside.write_text(sentence, encoding="utf-8")
+    aside.rename(path)
