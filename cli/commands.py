@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from cli.provenance import version
 from contracts.errors import BadInput
 
 _DATA_HELP = "data sets in torchvision's layout (or METRONOME_DATA)"
@@ -29,6 +30,7 @@ def main(arguments: list[str]) -> int:
 def parser() -> argparse.ArgumentParser:
     """All that may stand behind ./metronome, but for `test`."""
     parser = _Parser(prog="metronome", description="How long federated training really takes.")
+    parser.add_argument("--version", action="version", version=f"metronome {version()}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=_Parser)
     run = commands.add_parser("run", help="run a scenario (default: quickstart)")
     run.add_argument(

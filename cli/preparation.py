@@ -3,7 +3,7 @@
 import json
 import os
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from contracts.errors import BadInput
 from contracts.plan import Plan
+from contracts.provenance import Provenance
 from scenarios import loader, planner
 from scenarios.schema import Device, Scenario
 from scenarios.task_facts import TaskFacts
@@ -34,6 +35,10 @@ class Prepared:
     engine: str = "torch"
     server: tuple[np.ndarray, np.ndarray] | None = None  # the server's own images and labels
     counts: np.ndarray = field(default_factory=lambda: np.zeros((0, 0), int))  # by client and class
+
+    def made_by(self, provenance: Provenance) -> "Prepared":
+        """The same with its provenance in the plan."""
+        return replace(self, plan=replace(self.plan, provenance=provenance))
 
     def write(self) -> None:
         """Make the run directory and put there all that nodes and workers read."""

@@ -5,14 +5,16 @@ from pathlib import Path
 
 from cli.compare import new_directory
 from contracts.errors import BadInput
+from contracts.provenance import Provenance
 from reports.comparison_runs import run_directories
+from reports.provenance import older_records, read_provenance, unreadable
 from reports.report import write_report
 from reports.run_records import RunRecords
 
 
 def report(runs: Sequence[str], out: str | None) -> int:
     """One page for all of them."""
-    found = [_read(path) for path in run_directories(runs)]
+    found = _read_all(runs)
     path = _directory(runs, out, "report") / "report.html"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -27,7 +29,7 @@ def figures(runs: Sequence[str], out: str | None, round: int | None) -> int:
     """Every chart of these runs, those that compare with all of them in one."""
     from reports.paper_figures import write_figures
 
-    found = [_read(path) for path in run_directories(runs)]
+    found = _read_all(runs)
     missing = [str(r.directory) for r in found if round is not None and round not in r.paths]
     if missing:
         raise BadInput(f"--round {round}: {missing[0]} finished no such round; name another one")
@@ -41,11 +43,20 @@ def figures(runs: Sequence[str], out: str | None, round: int | None) -> int:
     return 0
 
 
-def _read(path: Path) -> RunRecords:
+def _read_all(runs: Sequence[str]) -> list[RunRecords]:
+    """All of these runs; what has to be known about their age is said."""
+    made = {path: read_provenance(path) for path in run_directories(runs)}
+    found = [_read(path, by) for path, by in made.items()]
+    for sentence in older_records((str(path), by) for path, by in made.items()):
+        print(f"warning: {sentence}")
+    return found
+
+
+def _read(path: Path, made: Provenance) -> RunRecords:
     try:
         return RunRecords.read(path)
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise BadInput(f"{path}: its records cannot be read ({error}); name another run") from None
+        raise BadInput(f"{path}: {unreadable(made, error)}; name another run") from None
 
 
 def _directory(runs: Sequence[str], out: str | None, word: str) -> Path:

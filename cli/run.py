@@ -9,6 +9,7 @@ from typing import Any
 from rich.console import Console
 from rich.markup import escape
 
+from cli import provenance
 from cli.display import RunDisplay
 from cli.live import LiveView
 from cli.preparation import prepare
@@ -46,6 +47,8 @@ def run(
     chosen, why = backends.choose(scenario.backend, scenario.clock, prepared.plan.links, probe())
     backend = backends.make(chosen, scenario.clock, scenario.seed)
     backend.prepare(prepared.plan, console.print)
+    made_by = provenance.collect(prepared.engine, backend.kernel_identity())
+    prepared = prepared.made_by(made_by)
     prepared.write()
     console.print(f"{scenario.name}: {len(prepared.plan.nodes)} nodes, backend {chosen} ({why})")
     failure: str | None = None
@@ -75,6 +78,7 @@ def run(
                 engine=prepared.engine,
                 lost=runner.lost,
                 failure=failure,
+                provenance=made_by,
             ),
         )
     console.print(result_table(summary))

@@ -16,6 +16,7 @@ from typing import Any, Literal
 import numpy as np
 
 from contracts.links import LinkSpec
+from contracts.provenance import Provenance
 from contracts.timeline import (
     CrashEvent,
     HandoverEvent,
@@ -63,7 +64,7 @@ class NodeSpec:
     @classmethod
     def from_tree(cls, tree: Mapping[str, Any]) -> "NodeSpec":
         """From what plan.json has."""
-        typed = {
+        typed: dict[str, Any] = {
             "children": tuple(tree["children"]),
             "others": tuple((name, address) for name, address in tree.get("others", ())),
             "visits": tuple((name, address) for name, address in tree.get("visits", ())),
@@ -144,6 +145,8 @@ class Plan:
     traces: dict[str, Trace] = field(default_factory=dict)  # by the name that links have
     traffic: tuple[Flow, ...] = ()  # beside the training
 
+    provenance: Provenance | None = None  # what makes this run; no node looks at it
+
     @cached_property
     def _by_name(self) -> dict[str, NodeSpec]:
         return {node.name: node for node in self.nodes}
@@ -192,7 +195,7 @@ class Plan:
         """The plan that `to_json` wrote, equal to it in every part."""
         tree = json.loads(text)
         cells, walk = tree.get("cells"), tree.get("walk")
-        typed = {
+        typed: dict[str, Any] = {
             "nodes": tuple(map(NodeSpec.from_tree, tree["nodes"])),
             "links": tuple(map(LinkSpec.from_tree, tree["links"])),
             "training": TrainingSettings.from_tree(tree["training"]),
@@ -208,6 +211,8 @@ class Plan:
             },
             "traffic": tuple(map(Flow.from_tree, tree.get("traffic", ()))),
         }
+        if tree.get("provenance"):
+            typed["provenance"] = Provenance.of(tree)
         return cls(**tree | typed)
 
 

@@ -5,6 +5,7 @@ import fcntl
 import hashlib
 import os
 import shutil
+import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from netem.kernel_build import Report
 
 WAIT_SECONDS = 3600.0
 LOG_LINES_SHOWN = 12
+VERSION_SECONDS = 5.0
 
 
 def cached() -> Path | None:
@@ -56,6 +58,19 @@ def describe() -> str:
     if missing := kernel_build.missing_packages():
         return f"not built, and cannot be: needs {' '.join(missing)} (sudo apt-get install -y)"
     return "not built yet; `./metronome kernel` builds it in some four minutes on two cores"
+
+
+def identity(path: Path) -> str:
+    """A guest kernel as the records name it: its version and, if it is ours, its key."""
+    command = [str(path), "--version"]
+    try:
+        said = subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=VERSION_SECONDS
+        ).stdout.decode(errors="replace")
+    except (OSError, subprocess.SubprocessError):
+        said = ""
+    is_ours = path.is_relative_to(kernels())
+    return f"{said.strip() or 'unknown'} ({path.parent.name if is_ours else path.name})"
 
 
 def kernels() -> Path:

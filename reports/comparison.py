@@ -11,6 +11,7 @@ from contracts.errors import BadInput
 from reports.comparison_labels import differences, label
 from reports.comparison_metrics import TIME, Metric
 from reports.comparison_runs import LeftOut, Point, Run
+from reports.provenance import made_differently, older_records
 from scenarios.suggest import did_you_mean
 
 BEST = "best:"
@@ -245,6 +246,7 @@ def _mean_time(group: Group) -> float:
 
 def _warnings(sections: Sequence[Section]) -> Iterable[str]:
     groups = [group for section in sections for group in section.groups]
+    yield from _provenance(sections)
     if len({run.rho for group in groups for run in group.runs} - {None}) > 1:
         yield f"accuracies stand side by side{at_rho(groups).replace(' or ', ' and ')}; see --rho"
     clocks = sorted({run.clock for group in groups for run in group.runs})
@@ -256,6 +258,21 @@ def _warnings(sections: Sequence[Section]) -> Iterable[str]:
             if seeds < len(group.runs):
                 count = f"{len(group.runs)} runs have {seeds} {'seed' if seeds == 1 else 'seeds'}"
                 yield f"{section.title}, {group.label}: {count}; each run counts"
+
+
+def _provenance(sections: Sequence[Section]) -> Iterable[str]:
+    """Which runs have older records, and what they were made by if that differs."""
+    several = len(sections) > 1
+    made = [
+        (
+            f"{section.title}, {group.label}" if several else group.label,
+            [(str(run.path), run.made_by) for run in group.runs],
+        )
+        for section in sections
+        for group in section.groups
+    ]
+    yield from older_records(run for _, runs in made for run in runs)
+    yield from made_differently(made)
 
 
 def _title(run: Run) -> str:

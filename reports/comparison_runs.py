@@ -14,7 +14,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from contracts.errors import BadInput
+from contracts.provenance import Provenance
 from reports.comparison_labels import identity
+from reports.provenance import read_provenance, unreadable
 from reports.rise import Rise, rise
 from reports.traffic import ATTACHMENT
 from scenarios.schema import Scenario
@@ -52,6 +54,7 @@ class Run:
     # Every number in summary.json by its key, for metrics that need nothing else.
     figures: Mapping[str, float] = field(default_factory=dict)
     time_by_part: Mapping[str, float] = field(default_factory=dict)  # shares, as `by_part` has them
+    made_by: Provenance = field(default_factory=Provenance)
 
     def arrival(self, target: float | None) -> Point | None:
         """The first evaluated round at or above the target."""
@@ -119,6 +122,7 @@ def find_runs(place: Path) -> Iterator[Path]:
 
 
 def _read(path: Path) -> Run | LeftOut:
+    made_by = read_provenance(path)
     try:
         summary = _summary(path / "summary.json")
         if summary.get("failure") is not None:
@@ -144,13 +148,14 @@ def _read(path: Path) -> Run | LeftOut:
             rho=next(iter(by_rho), None),
             figures=_figures(summary),
             time_by_part=(summary.get("bottleneck") or {}).get("by_part") or {},
+            made_by=made_by,
         )
     except _Unreadable as error:
         return LeftOut(path, str(error))
     except KeyError as error:
         return LeftOut(path, f"summary.json has no {error.args[0]}")
     except (OSError, ValueError, TypeError, AttributeError) as error:
-        return LeftOut(path, f"its records cannot be read ({error})")
+        return LeftOut(path, unreadable(made_by, error))
 
 
 def _summary(path: Path) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from contracts.provenance import Provenance
 from reports.cells import CellScores
 from reports.events import Event
 from reports.fidelity import judge
@@ -38,6 +39,7 @@ class RunFacts:
     host_training_seconds: float | None = None
     pool_seconds: float | None = None  # all workers together
     engine: str = "torch"  # what plain local training was done by
+    provenance: Provenance | None = None
 
 
 @dataclass(frozen=True)
@@ -84,6 +86,7 @@ class Summary:
     host_training_seconds: float | None
     pool_seconds: float | None
     engine: str
+    provenance: Provenance | None  # what made the run
     failure: str | None
     happened: Happened | None = None  # of a run with a timeline: its keys stand beside these
 
@@ -155,6 +158,7 @@ def summarise(
         host_training_seconds=facts.host_training_seconds,
         pool_seconds=facts.pool_seconds,
         engine=facts.engine,
+        provenance=facts.provenance,
         failure=facts.failure,
         bottleneck=bottleneck or {},
         happened=happened,

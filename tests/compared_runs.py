@@ -2,16 +2,29 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import tomli_w
 
+from contracts.provenance import Provenance
+from contracts.schema import SCHEMA
 from reports.comparison import Group, Spread
 from reports.comparison_metrics import Metric
 
 _COLUMNS = "round,link,tier,bytes_up,bytes_down,packets_up,packets_down,drops_up,drops_down"
 BYTES_A_ROUND = 3_000_000
+PROVENANCE = Provenance(
+    schema=SCHEMA,
+    version="0.2.0",
+    commit="0123456789abcdef0123456789abcdef01234567",
+    changed=False,
+    kernel="6.1.1 (some)",
+    torch="2.1.0",
+    engine="torch",
+    processor="Some Processor",
+)
 
 
 def scenario(name: str = "fig2", **changes: Any) -> dict[str, Any]:
@@ -71,6 +84,7 @@ def write_run(
         "bytes_on_wire": BYTES_A_ROUND * (len(accuracies) - 1),
         "fidelity": {"verdict": "exact"},
         "failure": None,
+        "provenance": asdict(PROVENANCE),
     }
     (directory / "summary.json").write_text(json.dumps(found | summary))
     return directory

@@ -7,6 +7,8 @@ from typing import Any
 
 from contracts.links import LinkSpec, Shape
 from contracts.plan import Limits, NodeSpec, Plan
+from contracts.provenance import Provenance
+from contracts.schema import SCHEMA
 from contracts.training import TrainingSettings
 
 MODEL_BYTES = 246_824  # LeNet-5
@@ -51,6 +53,7 @@ def star_plan(clients: int) -> Plan:
         limits=LIMITS,
         trainer="pool",
         pause="sleep",
+        provenance=Provenance(schema=SCHEMA),
     )
 
 

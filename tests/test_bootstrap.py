@@ -5,6 +5,7 @@ import shutil
 import signal
 import tempfile
 import time
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -40,6 +41,16 @@ def test_second_start_installs_nothing(machine: Machine) -> None:
     assert second.stdout == "told to: list\n"
     assert second.stderr == ""
     assert machine.log() == f"{installed}python -m cli list\n"
+
+
+def test_the_version_is_told_without_installing_anything(machine: Machine) -> None:
+    said = machine.run("--version")
+
+    with (machine.tree / "pyproject.toml").open("rb") as file:
+        version = tomllib.load(file)["project"]["version"]
+    assert (said.stdout, said.stderr) == (f"metronome {version}\n", "")
+    assert machine.log() == ""
+    assert not machine.venv.exists()
 
 
 def test_it_works_through_a_link(machine: Machine) -> None:

@@ -128,11 +128,11 @@ def test_progress_is_written_down_as_it_is_shown(
     on, file = console(terminal), tmp_path / "progress.json"
 
     with RunDisplay(4, on, file) as run:
-        run.status(round_ended(0, 0.0))
+        run.status(RoundEnded(0, 0.0))
         assert progress.read(file) is None
         clock.now += 10
         run.evaluation({"round": 1, "accuracy": 0.714})
-        run.status(round_ended(1, 63.0))
+        run.status(RoundEnded(1, 63.0))
 
     found = progress.read(file)
     assert found == progress.Progress(1, 4, elapsed=63.0, seconds_left=30.0, accuracy=0.714)

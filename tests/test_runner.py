@@ -50,6 +50,9 @@ class Inside:
     def prepare(self, plan: Plan, report: Callable[[str], None]) -> None:
         """Nothing to prepare."""
 
+    def kernel_identity(self) -> str:
+        return "none"
+
     def watch(self, inside: "subprocess.Popen[bytes]", spool: Spool, log: Path) -> None:
         return None
 

@@ -3,6 +3,7 @@
 import ast
 import dataclasses
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -102,6 +103,16 @@ def test_every_status_has_a_phase_of_its_own() -> None:
 def test_what_is_no_status_is_refused(fields: dict[str, object]) -> None:
     with pytest.raises(ValueError, match=r"^status\.jsonl: .* is no record of a known phase$"):
         status.parse(fields)
+
+
+def test_the_page_lists_every_phase_with_its_fields() -> None:
+    page = (ROOT / "docs" / "spool.md").read_text().partition("## `status.jsonl`")[2]
+    rows = re.findall(r"^\| `(\w+)` \|(.*?)\|", page, re.MULTILINE)
+
+    assert {phase: re.findall(r"`(\w+)`", fields) for phase, fields in rows} == {
+        record.phase: [field.name for field in dataclasses.fields(record)]
+        for record in EVERY_STATUS
+    }
 
 
 def test_a_status_cannot_be_changed() -> None:

@@ -26,6 +26,10 @@ class Backend(Protocol):
         """Whatever takes long or can be refused, before anything is started."""
         ...
 
+    def kernel_identity(self) -> str:
+        """Which kernel the inside will run on, for the records; known once it is prepared."""
+        ...
+
     def start(
         self, run_dir: Path, spool: Spool, log: Path, interactive: bool
     ) -> "subprocess.Popen[bytes]":

@@ -74,6 +74,10 @@ class Guest:
         self._kernel = str(found or kernel.ensure(report))
         self._memory = memory_needed(plan)
 
+    def kernel_identity(self) -> str:
+        """Of the one that `prepare` chose."""
+        return kernel.identity(Path(self._kernel))
+
     def start(
         self, run_dir: Path, spool: Spool, log: Path, interactive: bool
     ) -> "subprocess.Popen[bytes]":

@@ -4,6 +4,7 @@ Switches, links and processes live in a network and a process namespace that end
 process, however that ends.
 """
 
+import platform
 import subprocess
 import sys
 from collections.abc import Callable
@@ -24,6 +25,9 @@ class Native:
 
     def prepare(self, plan: Plan, report: Callable[[str], None]) -> None:
         """Nothing is needed beyond what `choose` has checked."""
+
+    def kernel_identity(self) -> str:
+        return platform.release()
 
     def start(
         self, run_dir: Path, spool: Spool, log: Path, interactive: bool

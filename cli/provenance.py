@@ -1,0 +1,77 @@
+"""Finds out what makes a run: version, commit, kernel, torch, engine and processor."""
+
+import os
+import platform
+import subprocess
+import tomllib
+from pathlib import Path
+
+from contracts.provenance import UNKNOWN, Provenance
+from contracts.schema import SCHEMA
+
+ROOT = Path(__file__).resolve().parent.parent
+_GIT_SECONDS = 5.0
+_PROCESSORS = Path("/proc/cpuinfo")
+
+
+def collect(engine: str, kernel: str) -> Provenance:
+    """The provenance of a run that starts now, with that engine and on that kernel."""
+    import torch
+
+    commit, changed = commit_of(ROOT)
+    return Provenance(
+        schema=SCHEMA,
+        version=version(),
+        commit=commit,
+        changed=changed,
+        kernel=kernel,
+        torch=str(torch.__version__),
+        engine=engine,
+        processor=processor(),
+    )
+
+
+def version() -> str:
+    """Metronome's, as pyproject.toml defines it."""
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        return str(tomllib.load(file)["project"]["version"])
+
+
+def commit_of(tree: Path) -> tuple[str, bool | None]:
+    """A tree's commit and whether its files differ from it; unknown without git or a repository."""
+    command = ["git", "-C", str(tree), "-c", f"safe.directory={tree}", "-c", "core.fsmonitor=false"]
+    command += ["status", "--porcelain=v2", "--branch", "--untracked-files=normal"]
+    # A hook's variables must not lead elsewhere, nor an exported tree to a repository around it.
+    environment = {key: text for key, text in os.environ.items() if not key.startswith("GIT_")}
+    environment |= {"GIT_CEILING_DIRECTORIES": str(tree.parent), "GIT_OPTIONAL_LOCKS": "0"}
+    try:
+        said = subprocess.run(
+            command,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_GIT_SECONDS,
+            check=True,
+        ).stdout.splitlines()
+    except (OSError, subprocess.SubprocessError):
+        return UNKNOWN, None
+    commits = [line.split()[2] for line in said if line.startswith("# branch.oid ")]
+    if not commits or commits[0] == "(initial)":
+        return UNKNOWN, None
+    return commits[0], any(not line.startswith("#") for line in said)
+
+
+def processor(described: Path = _PROCESSORS) -> str:
+    """The processor's model as the kernel calls it, or at least its architecture."""
+    try:
+        lines = described.read_text(errors="replace").splitlines()
+    except OSError:
+        lines = []
+    models = [
+        text.strip()
+        for name, _, text in (line.partition(":") for line in lines)
+        if name.strip() == "model name"
+    ]
+    return next(filter(None, models), platform.machine() or UNKNOWN)

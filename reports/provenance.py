@@ -1,0 +1,98 @@
+"""What made the runs that are read: newer records are refused, older ones and differences told."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from contracts.errors import BadInput
+from contracts.provenance import UNKNOWN, Provenance
+from contracts.schema import SCHEMA
+
+Named = tuple[str, Provenance]  # a run's name and what made it
+_MOST_NAMES = 3  # in one pair of brackets
+
+
+def read_provenance(run: Path) -> Provenance:
+    """What made the run, by its summary or, before its end, its plan.
+
+    BadInput when its records are newer than this program: they may mean something else by then.
+    """
+    made = Provenance()
+    for name in ("summary.json", "plan.json"):
+        try:
+            record = json.loads((run / name).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            continue  # whoever reads the records themselves says what is wrong with them
+        if isinstance(record, Mapping):
+            made = Provenance.of(record)
+            break
+    if made.schema > SCHEMA:
+        raise BadInput(
+            f"{run}: its records are of schema {made.schema}, newer than the {SCHEMA} that this "
+            f"Metronome reads; use version {made.version} or a later one"
+        )
+    return made
+
+
+def unreadable(made: Provenance, cause: object) -> str:
+    """That a run cannot be read; and what helps, where the reason is that its records are old."""
+    sentence = f"its records cannot be read ({cause})"
+    if made.schema == SCHEMA:
+        return sentence
+    remedy = "run its scenario again, or use the Metronome that wrote them"
+    return f"{sentence}; they are of the older schema {made.schema}: {remedy}"
+
+
+def older_records(runs: Iterable[Named]) -> Iterator[str]:
+    """One sentence when some of these runs have records of an older schema."""
+    older = [(name, made.schema) for name, made in runs if made.schema < SCHEMA]
+    if older:
+        schemas = " and ".join(str(schema) for schema in sorted({schema for _, schema in older}))
+        names = _some([name for name, _ in older])
+        yield (
+            f"records of the older schema {schemas}, before this Metronome's {SCHEMA}: {names}; "
+            "what came later is missing there"
+        )
+
+
+def made_differently(groups: Sequence[tuple[str, Sequence[Named]]]) -> Iterator[str]:
+    """A sentence for everything by which the runs of these named groups were made differently."""
+    for what, fact in _FACTS.items():
+        names: dict[str, dict[str, None]] = {}
+        for group, runs in groups:
+            known = [(name, fact(made)) for name, made in runs if _tells(made, fact)]
+            alike = len({value for _, value in known}) == 1
+            for name, value in known:
+                names.setdefault(value, {})[group if alike else name] = None
+        if len(names) > 1:
+            told = [f"{value} ({_some(list(whose))})" for value, whose in names.items()]
+            yield f"runs of different {what} stand side by side: {_listed(told)}"
+
+
+def _version(made: Provenance) -> str:
+    changes = ", changed" if made.changed else ""
+    return f"{made.version} at commit {made.commit[:12]}{changes}"
+
+
+_FACTS: dict[str, Callable[[Provenance], str]] = {
+    "versions": _version,
+    "kernels": lambda made: made.kernel,
+    "engines": lambda made: made.engine,
+    "torch versions": lambda made: made.torch,
+    "processors": lambda made: made.processor,
+}
+
+
+def _tells(made: Provenance, fact: Callable[[Provenance], str]) -> bool:
+    """Whether the run has it on record: older runs do not, which is said in one sentence of all."""
+    return made.schema > 1 or fact(made) not in (UNKNOWN, _version(Provenance()))
+
+
+def _some(names: Sequence[str]) -> str:
+    more = len(names) - _MOST_NAMES
+    shown = list(names[:_MOST_NAMES])
+    return _listed([*shown, f"{more} more"] if more > 0 else shown)
+
+
+def _listed(words: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
