@@ -17,6 +17,7 @@ from typing import Any
 from cli.following import tail
 from contracts import status
 from contracts.plan import Plan
+from contracts.run_directory import RunDirectory
 from netem.backends.guest import Guest
 from netem.backends.process import LAUNCHER
 from netem.spool import LockedSpool, sweep
@@ -56,8 +57,8 @@ def measure(plan: Plan, inside: str, last_phase: str) -> dict[str, Any]:
     """Boot a guest, run `inside` there, and return the status line of that phase."""
     with tempfile.TemporaryDirectory(prefix="metronome-startup-") as folder:
         run_dir = Path(folder)
-        (run_dir / "plan.json").write_text(plan.to_json())
-        write_file(run_dir / "initial.model", Message("initial", "benchmark", 0, {}, {}))
+        RunDirectory(run_dir).plan.write_text(plan.to_json())
+        write_file(RunDirectory(run_dir).initial_model, Message("initial", "benchmark", 0, {}, {}))
         sweep()
         guest = Guest("wall", seed=1, inside=inside)
         guest.prepare(plan, print)

@@ -10,6 +10,7 @@ from mininet.topo import Topo
 
 from contracts import status
 from contracts.plan import Plan
+from contracts.run_directory import RunDirectory
 from contracts.spool import Spool
 
 
@@ -34,7 +35,7 @@ class StockTopo(Topo):
 def main(directories: list[str]) -> None:
     """Build it and say how long that took."""
     run_dir, spool = Path(directories[0]), Spool(Path(directories[1]))
-    plan = Plan.from_json((run_dir / "plan.json").read_text())
+    plan = Plan.from_json(RunDirectory(run_dir).plan.read_text())
     started = time.monotonic()
     network = Mininet(topo=StockTopo(plan), switch=LinuxBridge, link=TCLink, controller=None)
     network.start()

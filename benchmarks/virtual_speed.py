@@ -19,6 +19,8 @@ from pathlib import Path
 
 import psutil
 
+from contracts.run_directory import RunDirectory
+
 SCENARIO = """
 name = "virtual-speed"
 clock = "virtual"
@@ -78,7 +80,7 @@ def main() -> None:
         command = [sys.executable, "-m", "cli", "run", str(file), "--out", f"{folder}/run"]
         command += ["--data", chosen.data] if chosen.data else []
         guest, outside = watch(subprocess.Popen(command))
-        summary = json.loads(Path(folder, "run", "summary.json").read_text())
+        summary = json.loads(RunDirectory(Path(folder, "run")).summary.read_text())
     training, started = summary["host_training_seconds"], summary["host_startup_seconds"]
     in_pool = summary["pool_seconds"] / len(os.sched_getaffinity(0)) / training
     print(f"clients: {5 * chosen.clients} with 600 samples each")

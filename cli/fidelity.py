@@ -14,6 +14,7 @@ from rich.table import Table
 from cli.following import tail
 from contracts import status
 from contracts.errors import BadInput
+from contracts.run_directory import RunDirectory
 from netem import matrix
 from netem.backends.guest import Guest
 from netem.matrix import Cell
@@ -65,7 +66,7 @@ def measure(
         facts = TaskFacts(samples=[1] * max(matrix.SENDERS), flops_per_step=1, tensors=model)
         on_clock = scenario.model_copy(update={"clock": clock})
         plan = planner.plan(on_clock, facts, run="fidelity", trainer="pool")
-        (run_dir / "plan.json").write_text(plan.to_json())
+        RunDirectory(run_dir).plan.write_text(plan.to_json())
         (run_dir / "cells.json").write_text(json.dumps([asdict(cell) for cell in cells]))
         sweep()
         guest = Guest(clock, seed=1, inside=matrix.__name__)

@@ -12,6 +12,7 @@ import numpy as np
 from contracts.errors import BadInput
 from contracts.plan import Plan
 from contracts.provenance import Provenance
+from contracts.run_directory import RunDirectory, client_name
 from scenarios import loader, planner
 from scenarios.schema import Device, Scenario
 from scenarios.task_facts import TaskFacts
@@ -45,35 +46,36 @@ class Prepared:
         from learning.class_counts import write_counts
         from protocols.wire import Message, write_file
 
+        files = RunDirectory(self.run_dir)
         try:
             self.run_dir.mkdir(parents=True, exist_ok=True)
-            (self.run_dir / "logs").mkdir()
+            files.logs.mkdir()
         except OSError as error:
             raise BadInput(
                 f"--out {self.run_dir}: cannot be made ({error.strerror}); "
                 "name a directory you may write to"
             ) from None
-        arrays = {f"client{index}": part for index, part in enumerate(self.parts)}
-        np.savez(self.run_dir / "partition.npz", allow_pickle=False, **arrays)
-        write_counts(self.run_dir / "data.csv", self.counts)
+        arrays = {client_name(index): part for index, part in enumerate(self.parts)}
+        np.savez(files.partition, allow_pickle=False, **arrays)
+        write_counts(files.holdings, self.counts)
         learning = {
             "dataset": self.scenario.task.dataset,
             "data_dir": str(self.data_dir) if self.data_dir else None,
             "classes": self.scenario.task.classes,
             "model": self.scenario.task.model,
-            "partition": "partition.npz",
+            "partition": files.partition.name,
             "seed": self.scenario.seed,
             "dissimilarity_every": self.scenario.task.dissimilarity_every,
         }
         if self.server is not None:
-            learning["server_data"] = "server_data.npz"
+            learning["server_data"] = files.server_data.name
             images, labels = self.server
-            np.savez(self.run_dir / "server_data.npz", images=images, labels=labels)
-        (self.run_dir / "learning.json").write_text(json.dumps(learning))
-        (self.run_dir / "scenario.toml").write_text(loader.dump(self.scenario))
-        (self.run_dir / "plan.json").write_text(self.plan.to_json())
+            np.savez(files.server_data, images=images, labels=labels)
+        files.learning.write_text(json.dumps(learning))
+        files.scenario.write_text(loader.dump(self.scenario))
+        files.plan.write_text(self.plan.to_json())
         first = Message("initial", "metronome", 0, {}, self.initial)
-        write_file(self.run_dir / "initial.model", first)
+        write_file(files.initial_model, first)
 
 
 def output_directory(scenario: Scenario, out: str | None) -> Path:

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from cli.following import tail
 from cli.preparation import Prepared, worker_count
 from contracts import status
+from contracts.run_directory import RunDirectory
 from contracts.spool import Spool
 from contracts.status import Status
 from learning.supervisor import PoolBroken, WorkerPool
@@ -56,6 +57,7 @@ class Runner:
     def __init__(self, prepared: Prepared, backend: backends.Backend, display: Display) -> None:
         self._prepared, self._backend, self._display = prepared, backend, display
         self._run_dir = prepared.run_dir
+        self._files = RunDirectory(prepared.run_dir)
         self.lost: list[str] = []
         self.host = HostTimes()
 
@@ -73,7 +75,7 @@ class Runner:
             if self._prepared.plan.trainer == "pool":
                 pool.start()
             evaluator = self._start_evaluator(spool)
-            log = self._run_dir / "logs" / "network.log"
+            log = self._files.network_log
             if interactive:
                 spool.interactive.touch()
             inside = self._backend.start(self._run_dir, spool, log, interactive)
@@ -113,7 +115,7 @@ class Runner:
             "--parent",
             str(os.getpid()),
         ]
-        with (self._run_dir / "logs" / "evaluator.log").open("wb") as log:
+        with self._files.evaluator_log.open("wb") as log:
             return subprocess.Popen(
                 command,
                 cwd=ROOT,
@@ -126,8 +128,8 @@ class Runner:
     def _follow(self, inside: "subprocess.Popen[bytes]", pool: WorkerPool, spool: Spool) -> None:
         """Until the inside says how it ended, or is gone."""
         lines = tail(spool.status)
-        evaluations = tail(self._run_dir / "evaluations.jsonl")
-        watch = self._backend.watch(inside, spool, self._run_dir / "logs" / "network.log")
+        evaluations = tail(self._files.evaluations)
+        watch = self._backend.watch(inside, spool, self._files.network_log)
         while True:
             gone = inside.poll() is not None
             if watch is not None:
@@ -169,7 +171,7 @@ class Runner:
         """Wait for the models still to be evaluated, as long as it gets on with them."""
         spool.stop_evaluator.touch()
         self._display.evaluating()
-        lines = tail(self._run_dir / "evaluations.jsonl")
+        lines = tail(self._files.evaluations)
         gradients = self._prepared.scenario.task.dissimilarity_every is not None
         patience = _DISSIMILARITY_SECONDS if gradients else _EVALUATION_SECONDS
         deadline = time.monotonic() + patience
@@ -184,7 +186,7 @@ class Runner:
             raise RunFailed(f"the evaluator ended with code {code}; see logs/evaluator.log")
 
     def _obituary(self, inside: "subprocess.Popen[bytes]") -> str:
-        log = self._run_dir / "logs" / "network.log"
+        log = self._files.network_log
         lines = log.read_text(errors="replace").strip().splitlines() if log.exists() else []
         last = lines[-1] if lines else "it said nothing"
         where = f"{self._backend.name} network ended by itself (code {inside.returncode})"

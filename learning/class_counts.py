@@ -5,6 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
+from contracts.run_directory import client_name
+from contracts.tables import HOLDING_COLUMNS
+
 
 def class_counts(labels: np.ndarray, parts: Sequence[np.ndarray], classes: int) -> np.ndarray:
     """A row for each client, a column for each class."""
@@ -14,5 +17,5 @@ def class_counts(labels: np.ndarray, parts: Sequence[np.ndarray], classes: int) 
 def write_counts(path: Path, counts: np.ndarray) -> None:
     """A line for every class that a client has."""
     rows = ((c, k, counts[c, k]) for c, k in zip(*np.nonzero(counts), strict=True))
-    lines = [f"client{client + 1},{number},{samples}\n" for client, number, samples in rows]
-    path.write_text("client,class,samples\n" + "".join(lines))
+    lines = [f"{client_name(client)},{number},{samples}\n" for client, number, samples in rows]
+    path.write_text(",".join(HOLDING_COLUMNS) + "\n" + "".join(lines))

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from contracts.run_directory import RunDirectory, client_name
 from contracts.training import SERVER
 from learning import datasets, lenet_training, models
 from learning.datasets import Dataset
@@ -55,13 +56,13 @@ class Context:
         keep_freed_memory()
         torch.set_num_threads(1)
         torch.backends.cudnn.deterministic = True
-        settings = json.loads((run_dir / "learning.json").read_text())
+        settings = json.loads(RunDirectory(run_dir).learning.read_text())
         data_dir = settings["data_dir"]
         dataset = datasets.load(
             settings["dataset"], Path(data_dir) if data_dir else None, settings.get("classes")
         )
         with np.load(run_dir / settings["partition"], allow_pickle=False) as stored:
-            partition = [stored[f"client{i}"] for i in range(len(stored.files))]
+            partition = [stored[client_name(i)] for i in range(len(stored.files))]
         server = None
         if "server_data" in settings:
             with np.load(run_dir / settings["server_data"], allow_pickle=False) as stored:

@@ -15,6 +15,8 @@ from typing import Any
 
 import torch
 
+from contracts.evaluations import AVERAGE, DISSIMILARITY, GLOBAL
+from contracts.run_directory import RunDirectory
 from contracts.spool import Spool
 from learning.context import Context
 from learning.dissimilarity import measure
@@ -24,10 +26,6 @@ from learning.models import weights
 from learning.round_averages import RoundAverages
 from protocols.base import Tensors
 from protocols.wire import Refused, read_file
-
-GLOBAL = "global"  # the key of the cloud's model
-AVERAGE = "average"  # the key of the mean of a round's edge models
-DISSIMILARITY = "dissimilarity"  # the key of what its gradients say
 
 Line = dict[str, Any]
 
@@ -128,10 +126,12 @@ def main() -> None:
     os.nice(arguments.nice)
     torch.set_num_threads(1)
     spool = Spool(arguments.spool)
-    lines = arguments.run / "evaluations.jsonl"
-    settings = json.loads((arguments.run / "learning.json").read_text())
+    files = RunDirectory(arguments.run)
+    settings = json.loads(files.learning.read_text())
     every = settings.get("dissimilarity_every")
-    evaluator = Evaluator(spool, lines, Context.load(arguments.run), dissimilarity_every=every)
+    evaluator = Evaluator(
+        spool, files.evaluations, Context.load(arguments.run), dissimilarity_every=every
+    )
     work_until(spool.stop_evaluator.exists, evaluator.step, parent)
 
 

@@ -8,6 +8,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from contracts.run_directory import RunDirectory
 from contracts.spool import Spool
 from learning.task_files import write_error
 
@@ -101,7 +102,7 @@ class WorkerPool:
         return sum(float(line) for text in texts for line in text.splitlines())
 
     def _launch(self, index: int) -> _Worker:
-        log = self._run_dir / "logs" / f"worker-{index}.log"
+        log = RunDirectory(self._run_dir).worker_log(index)
         log.parent.mkdir(exist_ok=True)
         command = [self._python, "-m", "learning.worker", "--index", str(index)]
         command += ["--run", str(self._run_dir), "--spool", str(self.spool.root)]

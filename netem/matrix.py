@@ -17,6 +17,7 @@ import numpy as np
 from contracts import status
 from contracts.links import Shape
 from contracts.plan import Plan
+from contracts.run_directory import RunDirectory
 from contracts.spool import Spool
 from netem import probe
 from netem.network import Network
@@ -84,7 +85,7 @@ CELLS = tuple(
 def main(directories: list[str]) -> None:
     """Measure the cells that the run directory's cells.json lists."""
     run_dir, spool = Path(directories[0]), Spool(Path(directories[1]))
-    plan = Plan.from_json((run_dir / "plan.json").read_text())
+    plan = Plan.from_json(RunDirectory(run_dir).plan.read_text())
     cells = [Cell(**cell) for cell in json.loads((run_dir / "cells.json").read_text())]
     network = Network(plan, _live)
     controls = {node.name: Control(network.host(node.name).control) for node in plan.nodes}

@@ -1,5 +1,6 @@
 """A client that nobody is above: trains its own model on, and has it evaluated every round."""
 
+from contracts.run_directory import RunDirectory
 from nodes.cloud import hand_over, leave_final
 from nodes.compute import Computer
 from nodes.inside import Inside
@@ -14,7 +15,7 @@ def run(inside: Inside) -> None:
     method = inside.method.Client(inside.settings)
     trainer = inside.trainer()
     computer = Computer(inside.spec, inside.plan, trainer)
-    model = read_file(inside.run_dir / "initial.model").tensors
+    model = read_file(RunDirectory(inside.run_dir).initial_model).tensors
     inside.control.say("ready")
     inside.control.wait_for("go")
     inside.control.say("round", round=0, end=now())

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
+from contracts.evaluations import GLOBAL
+from contracts.run_directory import RunDirectory, name_of_top
 from learning.schedule import rate
 from nodes.compute import Computer
 from nodes.inside import Inside
@@ -25,7 +27,7 @@ def run(inside: Inside) -> None:
         inside.control.say("ready")
         return  # every client trains alone
     storage = Storage(inside)
-    begun = storage.read() or read_file(inside.run_dir / "initial.model")
+    begun = storage.read() or read_file(RunDirectory(inside.run_dir).initial_model)
     method = inside.method.Server(inside.settings, begun.tensors)
     method.facts = _facts(inside)
     if inside.method.sends_server_data:
@@ -70,7 +72,7 @@ def _facts(inside: Inside) -> Facts:
 
 
 def _own_samples(run_dir: Path) -> Tensors:
-    with np.load(run_dir / "server_data.npz", allow_pickle=False) as stored:
+    with np.load(RunDirectory(run_dir).server_data, allow_pickle=False) as stored:
         return dict(stored)
 
 
@@ -81,24 +83,19 @@ def _computer(inside: Inside) -> Computer | None:
     return Computer(inside.spec, inside.plan, inside.trainer(), life=inside.restarted)
 
 
-def _own_name(what: str, inside: Inside) -> str:
-    """One of its own for each of several."""
-    alone = len(inside.plan.tops) == 1
-    return what if alone else f"{what}-{inside.spec.name}"
-
-
 def leave_final(inside: Inside, model: Tensors) -> None:
     """The last model, for whoever wants to use it."""
     final = Message("final", inside.spec.name, inside.plan.rounds, {}, model)
-    write_file(inside.run_dir / f"{_own_name('final', inside)}.model", final)
+    write_file(RunDirectory(inside.run_dir).final_model(final.sender, len(inside.plan.tops)), final)
 
 
 def hand_over(inside: Inside, round: int, model: Tensors) -> None:
     """Give a model to the evaluator outside; no node waits for what it finds."""
     inside.recorder.flush()
     several = len(inside.plan.tops)
-    meta = {"round": round, "key": "global" if several == 1 else inside.spec.name}
+    meta = {"round": round, "key": GLOBAL if several == 1 else inside.spec.name}
     if inside.spec.children:
         meta["of"] = several  # of so many models the average is evaluated too
-    path = inside.spool.model_to_evaluate(_own_name(f"round-{round:05d}", inside))
+    name = name_of_top(f"round-{round:05d}", inside.spec.name, several)
+    path = inside.spool.model_to_evaluate(name)
     write_file(path, Message("evaluate", inside.spec.name, round, meta, model))

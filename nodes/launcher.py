@@ -22,6 +22,7 @@ import numpy  # noqa: F401
 import zmq  # noqa: F401
 
 from contracts.plan import Plan
+from contracts.run_directory import RunDirectory
 from contracts.spool import Spool
 from contracts.status import (
     BuildingNetwork,
@@ -58,7 +59,7 @@ class NodeFailed(Exception):
 def main(directories: list[str]) -> None:
     """Run the plan that lies in the run directory; the outcome stands in the status file."""
     run_dir, spool = Path(directories[0]), Spool(Path(directories[1]))
-    plan = Plan.from_json((run_dir / "plan.json").read_text())
+    plan = Plan.from_json(RunDirectory(run_dir).plan.read_text())
     registry.method(plan.protocol)
     records = Records(plan, run_dir, spool)
     launch = Launch(plan, run_dir, spool, records)

@@ -9,12 +9,11 @@ from typing import Any
 
 from contracts import status
 from contracts.plan import Plan
+from contracts.run_directory import RunDirectory
 from contracts.spool import Spool
 from contracts.status import Status
+from contracts.tables import ATTACHMENT, BACKGROUND_COLUMNS, LINK_COLUMNS, LINK_COUNTERS
 from netem.counters import LinkCounters
-
-_LINK_COLUMNS = ("bytes_up", "bytes_down", "packets_up", "packets_down", "drops_up", "drops_down")
-_BACKGROUND_COLUMNS = ("background_up", "background_down")  # of the bytes, where there is any
 
 
 def _append(path: Path, text: str) -> None:
@@ -28,14 +27,14 @@ class Records:
 
     def __init__(self, plan: Plan, run_dir: Path, spool: Spool) -> None:
         self._plan = plan
-        self._events, self._links = run_dir / "events.jsonl", run_dir / "links.csv"
+        self._files = RunDirectory(run_dir)
         self._status = spool.status
         self._zero: float | None = None
         self._early: list[dict[str, Any]] = []
         self._before: dict[str, LinkCounters] = {}
         self._background_before: Counter[tuple[str, str]] = Counter()
-        more = _BACKGROUND_COLUMNS if plan.traffic else ()
-        self._write_rows([("round", "link", "tier", *_LINK_COLUMNS, *more)])
+        more = BACKGROUND_COLUMNS if plan.traffic else ()
+        self._write_rows([(*LINK_COLUMNS, *more)])
 
     def status(self, record: Status) -> None:
         """Tell the runner outside how far things are."""
@@ -43,7 +42,7 @@ class Records:
 
     def probes(self, figures: list[dict[str, Any]]) -> None:
         """What the links did when they were measured, before training."""
-        (self._events.parent / "probes.json").write_text(json.dumps(figures, indent=1))
+        self._files.probes.write_text(json.dumps(figures, indent=1))
 
     def start_at(self, moment: float) -> None:
         """Time zero: the cloud starts its first round."""
@@ -68,11 +67,11 @@ class Records:
         """Append events whose times are counted from time zero already."""
         for event in events:
             event["start"], event["end"] = round(event["start"], 9), round(event["end"], 9)
-        _append(self._events, "".join(json.dumps(event) + "\n" for event in events))
+        _append(self._files.events, "".join(json.dumps(event) + "\n" for event in events))
 
     def varying(self, **found: Any) -> None:
         """What the traces and the traffic beside the training came to."""
-        (self._events.parent / "varying.json").write_text(json.dumps(found, indent=1))
+        self._files.varying.write_text(json.dumps(found, indent=1))
 
     def links(
         self,
@@ -85,15 +84,15 @@ class Records:
         rows = []
         for spec in self._plan.links:
             delta = counters[spec.name].since(self._before.get(spec.name, LinkCounters()))
-            numbers = [getattr(delta, column) for column in _LINK_COLUMNS]
+            numbers = [getattr(delta, column) for column in LINK_COUNTERS]
             for way in ("up", "down") if self._plan.traffic else ():
                 key = spec.name, way
                 numbers.append(beside[key] - self._background_before[key])
-            rows.append((round_number, spec.name, spec.tier or "attachment", *numbers))
+            rows.append((round_number, spec.name, spec.tier or ATTACHMENT, *numbers))
         self._before, self._background_before = counters, beside
         self._write_rows(rows)
 
     def _write_rows(self, rows: list[tuple[Any, ...]]) -> None:
         text = io.StringIO()
         csv.writer(text, lineterminator="\n").writerows(rows)
-        _append(self._links, text.getvalue())
+        _append(self._files.links, text.getvalue())

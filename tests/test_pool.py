@@ -61,7 +61,7 @@ def run_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     indices = np.arange(CLIENTS * 100, dtype=np.int64).reshape(CLIENTS, 100)
     np.savez(
         directory / "partition.npz",
-        **{f"client{i}": mine for i, mine in enumerate(indices)},  # type: ignore[arg-type]
+        **{f"client{i}": mine for i, mine in enumerate(indices, 1)},  # type: ignore[arg-type]
     )
     return directory
 

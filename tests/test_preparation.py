@@ -37,7 +37,7 @@ def test_a_prepared_directory_has_all_that_nodes_and_workers_read(tmp_path: Path
     learning = json.loads((run / "learning.json").read_text())
     assert (learning["dataset"], learning["model"], learning["seed"]) == ("tiny", "lenet5", 5)
     with np.load(run / "partition.npz", allow_pickle=False) as parts:
-        sizes = [len(parts["client0"]), len(parts["client1"])]
+        sizes = [len(parts["client1"]), len(parts["client2"])]
     assert sizes == [node.samples for node in prepared.plan.nodes if node.role == "client"]
     tensors = read_file(run / "initial.model").tensors
     assert prepared.plan.tensors == {name: (str(t.dtype), t.shape) for name, t in tensors.items()}

@@ -222,7 +222,7 @@ def test_context_is_read_from_the_run_directory(
     }
     (tmp_path / "learning.json").write_text(json.dumps(settings))
     many = partitions.make("iid", TINY.train_labels, 12, 20, None, 0)
-    named = {f"client{i}": part for i, part in enumerate(many)}
+    named = {f"client{i}": part for i, part in enumerate(many, 1)}
     np.savez(tmp_path / "partition.npz", allow_pickle=False, **named)
     context = Context.load(tmp_path)
     assert len(context.partition) == 12

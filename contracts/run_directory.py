@@ -1,0 +1,109 @@
+"""The files of a run directory: every name stands here and nowhere else.
+
+Whoever writes or reads a file of a run asks `RunDirectory` for its path. What is in each file is
+specified in docs/records.md; the columns of the tables are in `contracts.tables`.
+"""
+
+from pathlib import Path
+from typing import overload
+
+
+class Entry:
+    """A file or a folder with a fixed name; as an attribute of a `RunDirectory` it is a path."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    @overload
+    def __get__(self, run: None, owner: type) -> "Entry": ...
+    @overload
+    def __get__(self, run: "RunDirectory", owner: type) -> Path: ...
+    def __get__(self, run: "RunDirectory | None", owner: type) -> "Entry | Path":
+        return self if run is None else run.path / self.name
+
+
+class RunDirectory:
+    """The paths of everything that a run leaves; it neither reads nor writes."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    # Written before anything starts.
+    scenario = Entry("scenario.toml")
+    plan = Entry("plan.json")
+    learning = Entry("learning.json")
+    partition = Entry("partition.npz")
+    server_data = Entry("server_data.npz")
+    initial_model = Entry("initial.model")
+    holdings = Entry("data.csv")
+
+    # Written line by line while the run goes on: the last line may be torn.
+    events = Entry("events.jsonl")
+    evaluations = Entry("evaluations.jsonl")
+    links = Entry("links.csv")
+
+    # Written once while the run goes on.
+    probes = Entry("probes.json")
+    varying = Entry("varying.json")
+    logs = Entry("logs")
+
+    # Written when the run has ended, each whole or not at all.
+    summary = Entry("summary.json")
+    rounds = Entry("rounds.csv")
+    cells = Entry("cells.csv")
+    handovers = Entry("handovers.csv")
+    membership = Entry("membership.csv")
+    dissimilarity = Entry("dissimilarity.csv")
+    report = Entry("report.html")
+    accuracy_figure = Entry("accuracy.png")
+    data_figure = Entry("data.png")
+    cells_figure = Entry("cells.png")
+    map_figure = Entry("map.png")
+    membership_figure = Entry("membership.png")
+    dissimilarity_figure = Entry("dissimilarity.png")
+    figures = Entry("figures")  # by `metronome figures`
+
+    @classmethod
+    def names(cls) -> list[str]:
+        """Every fixed name; final models and figures of decisions are named after their nodes."""
+        return [entry.name for entry in vars(cls).values() if isinstance(entry, Entry)]
+
+    @property
+    def is_run(self) -> bool:
+        """A plan without a summary is a run as well: one that goes on, or was killed."""
+        return self.summary.is_file() or self.plan.is_file()
+
+    @property
+    def final_models(self) -> list[Path]:
+        """The last models that are there: the cloud's, or one of each node that has none above."""
+        return sorted(self.path.glob("final*.model"))
+
+    def final_model(self, node: str, tops: int) -> Path:
+        """Where a node leaves its last model, being one of so many that have nobody above them."""
+        return self.path / f"{name_of_top('final', node, tops)}.model"
+
+    def decisions_figure(self, node: str) -> Path:
+        """What a method decided at the cloud, or at an edge server that has nobody above it."""
+        return self.path / ("decisions.png" if node == "cloud" else f"decisions-{node}.png")
+
+    @property
+    def network_log(self) -> Path:
+        return self.logs / "network.log"
+
+    @property
+    def evaluator_log(self) -> Path:
+        return self.logs / "evaluator.log"
+
+    def worker_log(self, index: int) -> Path:
+        """Workers count from 0."""
+        return self.logs / f"worker-{index}.log"
+
+
+def name_of_top(what: str, node: str, tops: int) -> str:
+    """What a file of a top node is called: with the node's name where there are several tops."""
+    return what if tops == 1 else f"{what}-{node}"
+
+
+def client_name(index: int) -> str:
+    """What a client is called in every record; `index` is its place among the clients, from 0."""
+    return f"client{index + 1}"

@@ -1,0 +1,105 @@
+"""The columns of a run's CSV files, shared by those who write them and those who read them.
+
+docs/records.md says what each column means and in which unit.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+# Where the time of a round went, along its critical path; each is a column of rounds.csv.
+PHASES = ("download", "compute", "upload", "wait", "aggregate")
+ROUND_COLUMNS = ("round", "elapsed_seconds", "accuracy", "loss", *PHASES)
+
+HOLDING_COLUMNS = ("client", "class", "samples")  # data.csv
+
+# The tier of a server's cable to its own switch. Its traffic is on its children's links already.
+ATTACHMENT = "attachment"
+
+
+class LinkRow(NamedTuple):
+    """One link in one round, from links.csv; `up` leaves the host, `down` reaches it."""
+
+    round: int
+    link: str
+    tier: str
+    bytes_up: int
+    bytes_down: int
+    packets_up: int
+    packets_down: int
+    drops_up: int
+    drops_down: int
+    background_up: int = 0  # of the bytes, those of flows beside the training
+    background_down: int = 0
+
+    @classmethod
+    def of(cls, fields: Mapping[str, str]) -> "LinkRow":
+        """From a row as text; ValueError, KeyError or TypeError when it is not whole."""
+        whole = [int(fields[name]) for name in LINK_COUNTERS]
+        beside = [int(fields.get(name) or 0) for name in BACKGROUND_COLUMNS]
+        return cls(int(fields["round"]), fields["link"], fields["tier"], *whole, *beside)
+
+    @property
+    def counts(self) -> bool:
+        """Whether it belongs to the run's totals: joining (round 0) and attachments do not."""
+        return self.round > 0 and self.tier != ATTACHMENT
+
+    @property
+    def training_up(self) -> int:
+        """Bytes up without those of background flows."""
+        return self.bytes_up - self.background_up
+
+    @property
+    def training_down(self) -> int:
+        """Bytes down without those of background flows."""
+        return self.bytes_down - self.background_down
+
+
+LINK_COUNTERS = LinkRow._fields[3:9]
+LINK_COLUMNS = LinkRow._fields[:9]
+BACKGROUND_COLUMNS = LinkRow._fields[9:]  # only in runs whose scenario has [[traffic]]
+
+
+class CellRow(NamedTuple):
+    """One model's accuracy in one round at one rho, from cells.csv."""
+
+    round: int
+    elapsed_seconds: float
+    key: str
+    rho: float
+    accuracy: float
+
+    @classmethod
+    def of(cls, fields: Mapping[str, str]) -> "CellRow":
+        """From a row as text; ValueError, KeyError or TypeError when it is not whole."""
+        when = int(fields["round"]), float(fields["elapsed_seconds"])
+        return cls(*when, fields["key"], float(fields["rho"]), float(fields["accuracy"]))
+
+
+CELL_COLUMNS = CellRow._fields
+
+
+class DissimilarityRow(NamedTuple):
+    """How far gradients were apart in one measured round; None where a number is not known."""
+
+    round: int
+    elapsed_seconds: float | None
+    xi_squared: float | None
+    g_squared: float | None
+
+
+DISSIMILARITY_COLUMNS = DissimilarityRow._fields
+
+HANDOVER_COLUMNS = (
+    "client",
+    "round",
+    "at_seconds",
+    "from",
+    "to",
+    "mode",
+    "link_seconds",
+    "service_seconds",
+    "abandoned",
+    "resent",
+)
+
+MEMBERSHIP_COLUMNS = ("round", "number", "edge", "members", "alone", "shared", "arrived")
