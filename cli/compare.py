@@ -8,12 +8,13 @@ from pathlib import Path
 from rich.console import Console
 
 from contracts.errors import BadInput
+from contracts.run_directory import RunDirectory
 from reports.comparison import Comparison, Target, compare_runs
 from reports.comparison_csv import comparison_csv
 from reports.comparison_figure import draw_comparison
 from reports.comparison_over import Over, compare_over
 from reports.comparison_rho import RhoCurves, at_share, curves_by_rho, rho_csv
-from reports.comparison_runs import is_run, read_runs
+from reports.comparison_runs import read_runs
 from reports.comparison_table import markdown, show
 from reports.grid_figure import draw_over
 from reports.grid_table import over_csv
@@ -82,7 +83,7 @@ def _directory(runs: Sequence[str], out: str | None) -> Path:
     """The one sweep's own directory, or a new one."""
     if out is not None:
         return Path(out)
-    if len(runs) == 1 and not is_run(Path(runs[0])):
+    if len(runs) == 1 and not RunDirectory(Path(runs[0])).is_run:
         return Path(runs[0])
     return new_directory("comparison")
 

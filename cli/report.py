@@ -6,6 +6,7 @@ from pathlib import Path
 from cli.compare import new_directory
 from contracts.errors import BadInput
 from contracts.provenance import Provenance
+from contracts.run_directory import RunDirectory
 from reports.comparison_runs import run_directories
 from reports.provenance import older_records, read_provenance, unreadable
 from reports.report import write_report
@@ -15,7 +16,7 @@ from reports.run_records import RunRecords
 def report(runs: Sequence[str], out: str | None) -> int:
     """One page for all of them."""
     found = _read_all(runs)
-    path = _directory(runs, out, "report") / "report.html"
+    path = RunDirectory(_directory(runs, out, "report")).report
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_report(path, found)
@@ -33,7 +34,7 @@ def figures(runs: Sequence[str], out: str | None, round: int | None) -> int:
     missing = [str(r.directory) for r in found if round is not None and round not in r.paths]
     if missing:
         raise BadInput(f"--round {round}: {missing[0]} finished no such round; name another one")
-    directory = Path(out) if out else _directory(runs, None, "figures") / "figures"
+    directory = Path(out) if out else RunDirectory(_directory(runs, None, "figures")).figures
     try:
         directory.mkdir(parents=True, exist_ok=True)
         names = write_figures(directory, found, round)

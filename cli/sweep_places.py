@@ -2,7 +2,6 @@
 
 import contextlib
 import fcntl
-import json
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,11 +10,15 @@ from typing import Any
 
 from contracts import progress
 from contracts.errors import BadInput
+from contracts.run_directory import RunDirectory
+from reports.record_files import UnreadableRecord
+from reports.run_records import RunRecords
 from scenarios import loader
 from scenarios.expansion import SweepRun
 from scenarios.schema import Scenario
 
-_MARKS = ("plan.json", "scenario.toml", "logs")  # what tells a run's directory from anything else
+# What tells a run's directory from anything else.
+_MARKS = {entry.name for entry in (RunDirectory.plan, RunDirectory.scenario, RunDirectory.logs)}
 
 
 @dataclass(frozen=True)
@@ -65,7 +68,7 @@ def finished(out: Path, run: SweepRun) -> bool:
         return False
     summary = summary_of(directory)
     if summary is not None and summary.get("failure") is None:
-        if not _same(directory / "scenario.toml", run.scenario):
+        if not _same(RunDirectory(directory).scenario, run.scenario):
             raise BadInput(
                 f"{directory}: finished, but its scenario was another than now; "
                 "name another --out, or delete that run to repeat it"
@@ -88,10 +91,9 @@ def clear(found: Place) -> None:
 def summary_of(directory: Path) -> dict[str, Any] | None:
     """The run's summary.json; None when there is none that can be read."""
     try:
-        summary = json.loads((directory / "summary.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        return RunRecords(directory).summary or None
+    except (OSError, UnreadableRecord):
         return None
-    return summary if isinstance(summary, dict) else None
 
 
 def _same(file: Path, wanted: Scenario) -> bool:

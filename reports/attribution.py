@@ -7,7 +7,7 @@ from statistics import fmean
 from typing import Any
 
 from contracts.plan import Plan
-from reports.critical_path import PhaseIndex, Step, critical_path
+from reports.critical_path import Step, round_paths
 from reports.events import Event
 from reports.used_links import WAYS, UsedLinks
 
@@ -61,8 +61,7 @@ class Attribution:
 
 def paths(events: Iterable[Event]) -> dict[int, list[Step]]:
     """The critical path of every finished round."""
-    index = PhaseIndex(events)
-    return {event.round: critical_path(index, event) for event in index.rounds}
+    return {event.round: path for event, path in round_paths(events)}
 
 
 def attribute(steps: Iterable[Step], plan: Plan) -> Attribution:

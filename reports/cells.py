@@ -12,29 +12,25 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from contracts.evaluations import AVERAGE, GLOBAL
 from contracts.plan import CellPlan
-from reports.events import json_lines
+from contracts.tables import CELL_COLUMNS, CellRow
+from reports.evaluations import Line, Scores, mean_of_all
+from reports.record_files import whole_table
 from reports.replace import replace_text
-
-GLOBAL = "global"  # the key of the cloud's model
-AVERAGE = "average"  # the key of the plain mean of all edges' models
 
 
 class CellScores:
     """Every evaluated model's accuracy at every rho; None where it is not known."""
 
-    def __init__(self, cells: CellPlan, evaluations: Path) -> None:
+    def __init__(self, cells: CellPlan, evaluations: Iterable[Line]) -> None:
         self.rho = tuple(float(share) for share in cells.rho)
         self.has_cloud = cells.has_cloud
         self.keys = (*cells.edges, AVERAGE, GLOBAL)
         self._main = {edge: frozenset(cells.main_classes[edge]) for edge in cells.edges}
         # The models that clients were given to use: the run is as good as these.
         self._used = (GLOBAL,) if self.has_cloud else cells.edges
-        self._lines = {
-            (line["round"], line.get("key")): line
-            for line in json_lines(evaluations)
-            if isinstance(line.get("round"), int)
-        }
+        self._lines = {(line["round"], line.get("key")): line for line in evaluations}
 
     @property
     def whose(self) -> str:
@@ -64,7 +60,7 @@ class CellScores:
         known = {rho: [s for s in all_rounds if s is not None] for rho, all_rounds in found.items()}
         return {rho: scores[-1] for rho, scores in known.items() if scores}
 
-    def by_round(self) -> dict[int, tuple[float | None, float | None]]:
+    def by_round(self) -> Scores:
         """Accuracy at the first rho, and loss, which is over the whole test set."""
         return {
             round: (self.of_run(round, self.rho[0]), self._loss(round))
@@ -96,9 +92,14 @@ def write_cells(path: Path, scores: CellScores, elapsed: Mapping[int, int]) -> N
     """A line for every model, round and rho that is known; `elapsed` is in microseconds."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(("round", "elapsed_seconds", "key", "rho", "accuracy"))
+    writer.writerow(CELL_COLUMNS)
     writer.writerows(_rows(scores, elapsed))
     replace_text(path, text.getvalue())
+
+
+def read_cells(path: Path) -> list[CellRow]:
+    """cells.csv read back; OSError when it cannot be opened."""
+    return whole_table(path, CELL_COLUMNS, CellRow.of)
 
 
 def _rows(scores: CellScores, elapsed: Mapping[int, int]) -> Iterator[tuple[Any, ...]]:
@@ -116,10 +117,3 @@ def _by_class(line: Mapping[str, Any] | None) -> list[float | None]:
     if not isinstance(scores, list):
         return []
     return [score if isinstance(score, int | float) else None for score in scores]
-
-
-def mean_of_all(values: Iterable[float | None]) -> float | None:
-    """None as soon as one is missing: a mean over the others would be of something else."""
-    found = list(values)
-    known = [value for value in found if value is not None]
-    return fmean(known) if known and len(known) == len(found) else None

@@ -1,6 +1,5 @@
 """Runs on cells by rho, the share of a cell's main classes in its test set."""
 
-import csv
 import dataclasses
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,10 +8,13 @@ from pathlib import Path
 from statistics import fmean
 
 from contracts.errors import BadInput
-from reports.cells import AVERAGE, GLOBAL
+from contracts.evaluations import AVERAGE, GLOBAL
+from contracts.tables import CellRow
 from reports.comparison import Comparison, Group, Spread, spread
 from reports.comparison_csv import as_csv, spread_columns
 from reports.comparison_runs import Point, Run
+from reports.record_files import UnreadableRecord
+from reports.run_records import RunRecords
 
 _LAST = 5  # rounds
 FIVE, ONE = f"mean of the last {_LAST} rounds", "last round"
@@ -84,20 +86,15 @@ def rho_csv(curves: RhoCurves) -> str:
     )
 
 
-def cell_points(path: Path) -> dict[float, tuple[Point, ...]]:
+def cell_points(rows: Iterable[CellRow]) -> dict[float, tuple[Point, ...]]:
     """The run's accuracy by rho: the cloud's model's, or the mean over the edge servers' models.
 
-    A round in which one of them was not evaluated is left out; ValueError for another file's text.
+    A round in which one of them was not evaluated is left out.
     """
     scores: dict[float, dict[tuple[int, float], dict[str, float]]] = defaultdict(dict)
-    try:
-        with path.open(encoding="utf-8", newline="") as file:
-            for row in csv.DictReader(file):
-                when = int(row["round"]), float(row["elapsed_seconds"])
-                by_key = scores[float(row["rho"])].setdefault(when, {})
-                by_key[row["key"]] = float(row["accuracy"])
-    except (KeyError, TypeError, ValueError):
-        raise ValueError(f"{path} is not what a run writes") from None
+    for row in rows:
+        by_key = scores[row.rho].setdefault((row.round, row.elapsed_seconds), {})
+        by_key[row.key] = row.accuracy
     return {rho: tuple(_points(rounds)) for rho, rounds in scores.items()}
 
 
@@ -111,13 +108,15 @@ def _points(rounds: Mapping[tuple[int, float], Mapping[str, float]]) -> Iterable
 
 def _at(run: Run, rho: float) -> Run:
     try:
-        points = cell_points(run.path / "cells.csv")
+        points = cell_points(RunRecords(run.path).written_cells)
     except OSError as error:
         raise BadInput(
-            f"--rho {rho:g}: {run.path}/cells.csv cannot be read ({error.strerror}); leave it out"
+            f"--rho {rho:g}: {error.filename} cannot be read ({error.strerror}); leave it out"
         ) from None
-    except ValueError as error:
-        raise BadInput(f"--rho {rho:g}: {error}; leave --rho or this run out") from None
+    except UnreadableRecord as error:
+        raise BadInput(
+            f"--rho {rho:g}: {error.path} {error.cause}; leave --rho or this run out"
+        ) from None
     if rho not in points:
         known = ", ".join(f"{share:g}" for share in sorted(points))
         raise BadInput(f"--rho {rho:g}: {run.path} was evaluated at {known}; take one of these")
@@ -127,8 +126,8 @@ def _at(run: Run, rho: float) -> Run:
 def _mean_of_last(run: Run) -> dict[float, float] | None:
     """None when the run has too few rounds, or no record of them."""
     try:
-        points = cell_points(run.path / "cells.csv")
-    except (OSError, ValueError):
+        points = cell_points(RunRecords(run.path).written_cells)
+    except (OSError, UnreadableRecord):
         return None
     trained = {rho: [p for p in found if p.round > 0] for rho, found in points.items()}
     # Of a run with few rounds the last five would be most of it: no measure of how it ended.

@@ -1,13 +1,8 @@
 """Runs read back for a comparison: which directories hold one, and what its records say."""
 
-import csv
-import json
-import tomllib
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +10,14 @@ from pydantic import ValidationError
 
 from contracts.errors import BadInput
 from contracts.provenance import Provenance
+from contracts.run_directory import RunDirectory
 from reports.comparison_labels import identity
 from reports.provenance import read_provenance, unreadable
+from reports.record_files import UnreadableRecord
 from reports.rise import Rise, rise
-from reports.traffic import ATTACHMENT
+from reports.rounds import RoundRow
+from reports.run_records import RunRecords
+from reports.traffic import bytes_by_round
 from scenarios.schema import Scenario
 
 
@@ -75,10 +74,6 @@ class LeftOut:
     cause: str
 
 
-class _Unreadable(Exception):
-    """The sentence says which record is missing or broken."""
-
-
 def run_directories(places: Sequence[str]) -> list[Path]:
     """Of every run there, once, however often it is named."""
     found: dict[Path, Path] = {}
@@ -104,14 +99,9 @@ def read_runs(places: Sequence[str]) -> tuple[list[Run], list[LeftOut]]:
     return [r for r in read if isinstance(r, Run)], [r for r in read if isinstance(r, LeftOut)]
 
 
-def is_run(path: Path) -> bool:
-    """A plan without a summary is a run as well: one that goes on, or was killed."""
-    return (path / "summary.json").is_file() or (path / "plan.json").is_file()
-
-
 def find_runs(place: Path) -> Iterator[Path]:
     """The directory itself when it is a run's, else the runs at any depth below it."""
-    if is_run(place):
+    if RunDirectory(place).is_run:
         yield place
         return
     for child in sorted(place.iterdir()):
@@ -123,11 +113,19 @@ def find_runs(place: Path) -> Iterator[Path]:
 
 def _read(path: Path) -> Run | LeftOut:
     made_by = read_provenance(path)
+    records = RunRecords(path)
+    files = records.files
+    if not files.summary.exists():
+        return LeftOut(path, "no summary.json: it is still running, or was killed")
     try:
-        summary = _summary(path / "summary.json")
+        summary = records.summary
         if summary.get("failure") is not None:
             return LeftOut(path, f"failed: {summary['failure']}")
-        scenario = _scenario(path / "scenario.toml")
+        if not files.scenario.exists():
+            return LeftOut(path, "no scenario.toml, so it cannot be said what was run")
+        if not files.rounds.exists():
+            return LeftOut(path, "no rounds.csv")
+        scenario = _scenario(records)
         by_rho = {float(rho): float(a) for rho, a in (summary.get("accuracy_by_rho") or {}).items()}
         return Run(
             path=path,
@@ -141,8 +139,8 @@ def _read(path: Path) -> Run | LeftOut:
             verdict=str((summary.get("fidelity") or {}).get("verdict", "not known")),
             bytes_on_wire=_number(summary["bytes_on_wire"]),
             identity=identity(scenario),
-            points=tuple(_points(path / "rounds.csv")),
-            carried=_carried(path / "links.csv"),
+            points=_points(records.written_rounds),
+            carried=bytes_by_round(records.links),
             elapsed=_number(summary.get("elapsed_seconds")),
             by_rho=by_rho,
             rho=next(iter(by_rho), None),
@@ -150,7 +148,7 @@ def _read(path: Path) -> Run | LeftOut:
             time_by_part=(summary.get("bottleneck") or {}).get("by_part") or {},
             made_by=made_by,
         )
-    except _Unreadable as error:
+    except UnreadableRecord as error:
         return LeftOut(path, str(error))
     except KeyError as error:
         return LeftOut(path, f"summary.json has no {error.args[0]}")
@@ -158,30 +156,12 @@ def _read(path: Path) -> Run | LeftOut:
         return LeftOut(path, unreadable(made_by, error))
 
 
-def _summary(path: Path) -> dict[str, Any]:
-    if not path.exists():
-        raise _Unreadable("no summary.json: it is still running, or was killed")
-    try:
-        summary = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError:
-        raise _Unreadable("summary.json is not valid JSON") from None
-    if not isinstance(summary, dict):
-        raise _Unreadable("summary.json holds no table")
-    return summary
-
-
-def _scenario(path: Path) -> dict[str, Any]:
+def _scenario(records: RunRecords) -> dict[str, Any]:
     """As plain data, with the defaults of keys that came later than the run."""
-    if not path.exists():
-        raise _Unreadable("no scenario.toml, so it cannot be said what was run")
     try:
-        tree = tomllib.loads(path.read_text(encoding="utf-8"))
-    except ValueError:
-        raise _Unreadable("scenario.toml is not valid TOML") from None
-    try:
-        return Scenario.model_validate(tree).model_dump(exclude_none=True)
+        return Scenario.model_validate(records.scenario).model_dump(exclude_none=True)
     except ValidationError:
-        return tree  # the schema has moved on since; the run is still worth comparing
+        return records.scenario  # the schema has moved on since; the run is still worth comparing
 
 
 def _figures(summary: Mapping[str, Any]) -> dict[str, float]:
@@ -193,31 +173,9 @@ def _number(value: Any) -> float | None:
     return None if value is None else float(value)
 
 
-def _points(path: Path) -> Iterator[Point]:
-    if not path.exists():
-        raise _Unreadable("no rounds.csv")
-    with path.open(encoding="utf-8", newline="") as file:
-        for row in csv.DictReader(file):
-            try:
-                if row["accuracy"]:
-                    seconds, accuracy = float(row["elapsed_seconds"]), float(row["accuracy"])
-                    yield Point(int(row["round"]), seconds, accuracy)
-            except (KeyError, TypeError, ValueError):
-                raise _Unreadable("rounds.csv is not what a run writes") from None
-
-
-def _carried(path: Path) -> dict[int, int]:
-    """Empty when the links were not counted."""
-    by_round: Counter[int] = Counter()
-    if path.exists():
-        with path.open(encoding="utf-8", newline="") as file:
-            for row in csv.DictReader(file):
-                try:
-                    carried = int(row["bytes_up"]) + int(row["bytes_down"])
-                    carried -= sum(int(row.get(f"background_{way}") or 0) for way in ("up", "down"))
-                    by_round[int(row["round"])] += carried if row["tier"] != ATTACHMENT else 0
-                except (KeyError, TypeError, ValueError):
-                    raise _Unreadable("links.csv is not what a run writes") from None
-    by_round[0] = 0  # the joining is not counted
-    rounds = sorted(by_round)
-    return dict(zip(rounds, accumulate(by_round[r] for r in rounds), strict=True))
+def _points(rows: Sequence[RoundRow]) -> tuple[Point, ...]:
+    return tuple(
+        Point(row.round, row.elapsed_seconds, row.accuracy)
+        for row in rows
+        if row.accuracy is not None
+    )

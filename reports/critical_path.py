@@ -92,6 +92,12 @@ def critical_path(index: PhaseIndex, round: Event) -> list[Step]:
     return walk.steps()
 
 
+def round_paths(events: Iterable[Event]) -> list[tuple[Event, list[Step]]]:
+    """The end of every finished round with its critical path, in order of the rounds."""
+    index = PhaseIndex(events)
+    return [(event, critical_path(index, event)) for event in index.rounds]
+
+
 def _retrace_server(walk: "_Walk", index: PhaseIndex, server: str, number: int) -> None:
     aggregate = index.phase(server, "aggregate", number)
     walk.take(aggregate)

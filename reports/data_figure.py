@@ -4,8 +4,6 @@ Classes up, clients along, the darker the more; a square without colour is a cla
 has nothing of. Above that all samples of each client.
 """
 
-import csv
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -14,34 +12,12 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.ticker import MaxNLocator
 
 from reports.canvas import COLOURS, new_figure, plain_frame, save
+from reports.holdings import Holdings
 
 _MOST_NUMBERS = 20  # clients or classes; with more of them squares are too small for numbers
 _SQUARE, _WIDEST, _HIGHEST = 0.42, 13.0, 8.0  # inches
 # Not from white on: a single sample must look different from none.
 _PALE_TO_DARK = LinearSegmentedColormap.from_list("samples", ["#D6E6F2", COLOURS[0], "#002B45"])
-
-
-@dataclass(frozen=True)
-class Holdings:
-    """Samples by client (a row each) and class."""
-
-    clients: tuple[str, ...]
-    counts: np.ndarray
-
-
-def read_holdings(path: Path) -> Holdings | None:
-    """None when there is no such record."""
-    if not path.exists():
-        return None
-    with path.open(encoding="utf-8", newline="") as file:
-        rows = [(r["client"], int(r["class"]), int(r["samples"])) for r in csv.DictReader(file)]
-    if not rows:
-        return None
-    clients = list(dict.fromkeys(client for client, _, _ in rows))
-    counts = np.zeros((len(clients), 1 + max(number for _, number, _ in rows)), int)
-    for client, number, samples in rows:
-        counts[clients.index(client), number] = samples
-    return Holdings(tuple(clients), counts)
 
 
 def draw_data(path: Path, title: str, held: Holdings) -> None:

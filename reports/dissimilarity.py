@@ -2,38 +2,33 @@
 
 import csv
 import io
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 from matplotlib.ticker import MaxNLocator
 
+from contracts.evaluations import DISSIMILARITY
+from contracts.run_directory import RunDirectory
+from contracts.tables import DISSIMILARITY_COLUMNS
+from contracts.tables import DissimilarityRow as Row
 from reports.canvas import COLOURS, MARKERS, new_figure, plain_frame, save
-from reports.events import json_lines
+from reports.evaluations import Line
 from reports.replace import replace_text
 
-_KEY = "dissimilarity"  # of its lines in evaluations.jsonl
 _NAMES = {"xi_squared": "ξ²: the server's from all clients'", "g_squared": "G²: a client's, mean"}
 
 
-class Row(NamedTuple):
-    """One measured round; None where a number is not known."""
-
-    round: int
-    elapsed_seconds: float | None
-    xi_squared: float | None
-    g_squared: float | None
-
-
-def report_dissimilarity(run_dir: Path, name: str, elapsed: Mapping[int, int]) -> None:
+def report_dissimilarity(
+    files: RunDirectory, name: str, evaluations: Iterable[Line], elapsed: Mapping[int, int]
+) -> None:
     """Nothing where nothing was measured; `elapsed` is in microseconds by round."""
-    rows = read(run_dir / "evaluations.jsonl", elapsed)
+    rows = measured(evaluations, elapsed)
     if rows:
-        _write(run_dir / "dissimilarity.csv", rows)
-        _draw(run_dir / "dissimilarity.png", name, rows)
+        _write(files.dissimilarity, rows)
+        _draw(files.dissimilarity_figure, name, rows)
 
 
-def read(evaluations: Path, elapsed: Mapping[int, int]) -> list[Row]:
+def measured(evaluations: Iterable[Line], elapsed: Mapping[int, int]) -> list[Row]:
     """Of those rounds that were measured, in their order."""
     found = [
         Row(
@@ -42,8 +37,8 @@ def read(evaluations: Path, elapsed: Mapping[int, int]) -> list[Row]:
             line.get("xi_squared"),
             line.get("g_squared"),
         )
-        for line in json_lines(evaluations)
-        if line.get("key") == _KEY and isinstance(line.get("round"), int)
+        for line in evaluations
+        if line.get("key") == DISSIMILARITY
     ]
     return sorted(found, key=lambda row: row.round)
 
@@ -51,7 +46,7 @@ def read(evaluations: Path, elapsed: Mapping[int, int]) -> list[Row]:
 def _write(path: Path, rows: list[Row]) -> None:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(Row._fields)
+    writer.writerow(DISSIMILARITY_COLUMNS)
     writer.writerows(rows)
     replace_text(path, text.getvalue())
 

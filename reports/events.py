@@ -1,11 +1,11 @@
 """events.jsonl read back: every phase of every node, in the order of time."""
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from reports.record_files import json_lines
 from reports.replace import replace_text
 
 _NUMBERS = ("round", "start", "end")
@@ -31,20 +31,6 @@ class Event:
     @property
     def bytes(self) -> int:
         return int(self.fields.get("bytes") or 0)
-
-
-def json_lines(path: Path) -> Iterator[dict[str, Any]]:
-    """The objects of a file of JSON lines; a run that was cut short may have torn its last one."""
-    if not path.exists():
-        return
-    with path.open(encoding="utf-8", errors="replace") as file:
-        for line in file:
-            try:
-                fields = json.loads(line)
-            except ValueError:
-                continue
-            if isinstance(fields, dict):
-                yield fields
 
 
 def read_events(path: Path) -> list[Event]:

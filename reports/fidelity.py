@@ -10,10 +10,8 @@ A link with jitter is allowed its jitter; one with jitter or loss is not judged 
 what TCP reaches over it is what the run is there to find out.
 """
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 Probes = list[dict[str, Any]]
@@ -34,20 +32,6 @@ VERDICTS = {
     "exact": Bounds(0.02, delay_seconds=1e-4, delay_share=0, overrun_share=1e-4, late_mean=1e-3),
     "good": Bounds(0.05, delay_seconds=2e-3, delay_share=0.1, overrun_share=0.02, late_mean=0.01),
 }
-
-
-def read_probes(path: Path) -> Probes | None:
-    """The probes of a run; None when it did not come that far."""
-    probes: Probes | None = read_json(path)
-    return probes
-
-
-def read_json(path: Path) -> Any:
-    """What a run left there; None when it did not come that far."""
-    try:
-        return json.loads(path.read_text())
-    except (FileNotFoundError, json.JSONDecodeError):
-        return None
 
 
 def judge(

@@ -10,23 +10,12 @@ from math import inf
 from pathlib import Path
 from statistics import fmean
 
+from contracts.tables import HANDOVER_COLUMNS
 from reports.events import Event
 from reports.replace import replace_text
 
 MAKE_BEFORE_BREAK = "make-before-break"
 
-_COLUMNS = (
-    "client",
-    "round",
-    "at_seconds",
-    "from",
-    "to",
-    "mode",
-    "link_seconds",
-    "service_seconds",
-    "abandoned",
-    "resent",
-)
 _OUTCOMES = ("joined", "abandoned", "resent")
 
 
@@ -95,7 +84,7 @@ def write_handovers(path: Path, moves: Iterable[Handover]) -> None:
     """A line for each."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(_COLUMNS)
+    writer.writerow(HANDOVER_COLUMNS)
     for move in moves:
         lost = "" if move.service_seconds is None else f"{move.service_seconds:.6f}"
         ways = " ".join(move.before), " ".join(move.after), move.mode

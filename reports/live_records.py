@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from contracts.run_directory import RunDirectory
 from reports.page_data import page_data
 from reports.run_records import RunRecords
 
 _REST = 2.0  # seconds between two readings, at least, ...
 _REST_TIMES = 10.0  # ... and so many times what the last one took: a tenth of a core at most
 _ROUND = b'"phase": "round"'
-_WHOLE_FILES = ("plan.json", "probes.json", "summary.json")  # written once, or replaced
 
 Mark = tuple[object, ...]
 
@@ -51,23 +51,25 @@ class _LiveRun:
     directory: Path
     records: RunRecords | None = None
     _mark: Mark = ()
+    _files: RunDirectory = field(init=False)
     _rounds: _Rounds = field(init=False)
 
     def __post_init__(self) -> None:
-        self._rounds = _Rounds(self.directory / "events.jsonl")
+        self._files = RunDirectory(self.directory)
+        self._rounds = _Rounds(self._files.events)
 
     def mark(self) -> Mark:
         """Changes when a round or an evaluation has come, or the run begins or ends."""
-        whole = (_version(self.directory / name) for name in _WHOLE_FILES)
-        scored = _version(self.directory / "evaluations.jsonl")
-        return self._rounds.count(), scored, *whole
+        files = self._files
+        watched = (files.evaluations, files.plan, files.probes, files.summary)
+        return self._rounds.count(), *map(_version, watched)
 
     def read(self, mark: Mark) -> None:
         """What cannot be read just now stays as it was: the next time it will be there."""
         if mark == self._mark:
             return
         try:
-            started = (self.directory / "plan.json").exists()
+            started = self._files.plan.exists()
             records = RunRecords.read(self.directory) if started else None
         except (OSError, ValueError, KeyError, TypeError):
             return

@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from contracts.plan import Plan
+from contracts.tables import MEMBERSHIP_COLUMNS
 from reports.events import Event
 from reports.handovers import MAKE_BEFORE_BREAK, Handover
 from reports.replace import replace_text
-
-_COLUMNS = ("round", "number", "edge", "members", "alone", "shared", "arrived")
 
 
 @dataclass(frozen=True)
@@ -56,7 +55,7 @@ def write_membership(path: Path, events: Sequence[Event], hearing: Hearing) -> N
     """A line for each round of each edge server whose members are on record."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(_COLUMNS)
+    writer.writerow(MEMBERSHIP_COLUMNS)
     writer.writerows(_rows(events, hearing))
     replace_text(path, text.getvalue())
 

@@ -3,19 +3,18 @@
 A run that goes on gives the same data, as far as it has come: the page can be shown anew with it.
 """
 
-import csv
-import io
-import json
 import shlex
-from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
+from contracts.tables import PHASES
 from reports.decisions import WORDS, decisions
+from reports.holdings import Holdings
 from reports.page_network import network
 from reports.page_timeline import happenings
 from reports.page_waterfall import waterfall
-from reports.rounds import PHASES
 from reports.run_labels import run_labels
 from reports.run_records import RunRecords
 from reports.words import links
@@ -70,32 +69,22 @@ def _run(records: RunRecords, name: str, most_bars: int) -> dict[str, Any]:
         "bottleneck": records.bottleneck,
         "network": network(records, plan, places) if plan else None,
         "waterfall": waterfall(records, places, most_bars),
-        "data": _data(records.text("data.csv")),
+        "data": _data(records.holdings),
         "decisions": _decisions(records),
         "timeline": happenings(records.events),
         "fidelity": _fidelity(records),
-        "scenario": records.text("scenario.toml"),
+        "scenario": records.scenario_text,
         "command": _command(records),
     }
 
 
-def _data(text: str) -> dict[str, Any] | None:
-    """data.csv: how many samples of each class every client has."""
-    counts: dict[str, dict[str, int]] = defaultdict(dict)
-    for row in csv.DictReader(io.StringIO(text)):
-        try:
-            counts[row["client"]][row["class"]] = int(row["samples"])
-        except (KeyError, TypeError, ValueError):
-            continue
-    if not counts:
+def _data(held: Holdings | None) -> dict[str, Any] | None:
+    """How many samples of each class every client has; classes that nobody has are left out."""
+    if held is None:
         return None
-    classes = sorted({name for own in counts.values() for name in own}, key=_in_order)
-    table = [[own.get(name, 0) for name in classes] for own in counts.values()]
-    return {"clients": list(counts), "classes": classes, "counts": table}
-
-
-def _in_order(name: str) -> tuple[int, str]:
-    return len(name), name
+    present = np.flatnonzero(held.counts.any(axis=0)).tolist()
+    counts = held.counts[:, present].tolist()
+    return {"clients": list(held.clients), "classes": [str(n) for n in present], "counts": counts}
 
 
 def _decisions(records: RunRecords) -> list[dict[str, Any]]:
@@ -109,18 +98,11 @@ def _decisions(records: RunRecords) -> list[dict[str, Any]]:
 
 def _fidelity(records: RunRecords) -> dict[str, Any]:
     judged = records.summary.get("fidelity") or {}
-    return {**{key: judged.get(key) for key in _JUDGED}, "links": records.probes}
+    return {**{key: judged.get(key) for key in _JUDGED}, "links": records.probes or []}
 
 
 def _command(records: RunRecords) -> str:
     """The resolved scenario holds all choices; only where data came from is not in there."""
-    words = ["./metronome", "run", str(records.directory.resolve() / "scenario.toml")]
-    return shlex.join(words + _data_option(records.text("learning.json")))
-
-
-def _data_option(learning: str) -> list[str]:
-    try:
-        place = json.loads(learning).get("data_dir")
-    except (ValueError, AttributeError):
-        place = None
-    return ["--data", str(place)] if place else []
+    words = ["./metronome", "run", str(records.files.scenario.resolve())]
+    data = ["--data", records.data_dir] if records.data_dir else []
+    return shlex.join(words + data)

@@ -1,26 +1,21 @@
 """Nodes and links for the report's drawing, with what every link carried of what it could."""
 
-import csv
-from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
 from contracts.links import LinkSpec, Shape
 from contracts.plan import Plan
 from reports.run_records import RunRecords
-from reports.traffic import ATTACHMENT
+from reports.traffic import LinkTotals
 from reports.used_links import averaged
-
-_COUNTED = ("bytes_up", "bytes_down", "drops_up", "drops_down")
 
 
 def network(records: RunRecords, plan: Plan, places: dict[str, int]) -> dict[str, Any]:
     """Links are there when a client belongs to the server across, or came to it."""
-    carried = link_totals(records.directory / "links.csv")
     links = []
     for link in plan.links:
         server = plan.server_across(link) if link.tier else None
-        counts = carried.get(link.name, [0] * len(_COUNTED))
+        counts = _counts(records.link_totals.get(link.name, LinkTotals()), plan)
         at_home = server is not None and server.name in dict(plan.node(link.host).servers)
         if link.tier and (at_home or server is None or any(counts)):
             across = places[server.name] if server else places.get(_parent(plan, link), -1)
@@ -43,23 +38,10 @@ def network(records: RunRecords, plan: Plan, places: dict[str, int]) -> dict[str
     }
 
 
-def link_totals(path: Path) -> dict[str, list[int]]:
-    """Bytes and drops, up and down, of all rounds but the joining, for every link but cables."""
-    totals: dict[str, list[int]] = defaultdict(lambda: [0] * len(_COUNTED))
-    if not path.exists():
-        return totals
-    with path.open(encoding="utf-8", newline="") as file:
-        for row in csv.DictReader(file):
-            try:
-                counts = [int(row[column]) for column in _COUNTED]
-                counted = int(row["round"]) > 0 and row["tier"] != ATTACHMENT
-            except (KeyError, TypeError, ValueError):
-                continue  # torn when the run was cut short
-            if counted:
-                totals[row["link"]] = [
-                    a + b for a, b in zip(totals[row["link"]], counts, strict=True)
-                ]
-    return totals
+def _counts(totals: LinkTotals, plan: Plan) -> list[int]:
+    """Bytes of the training and drops, up and down; with background flows also their bytes."""
+    counts = [totals.up, totals.down, totals.drops_up, totals.drops_down]
+    return [*counts, totals.background_up, totals.background_down] if plan.traffic else counts
 
 
 def _described(plan: Plan, link: LinkSpec, elapsed: float) -> list[Any]:

@@ -13,7 +13,6 @@ from matplotlib.ticker import MaxNLocator, PercentFormatter
 from reports.canvas import COLOURS, MARKERS, new_figure, plain_frame, save_for_print
 from reports.colours import PHASE_COLOURS
 from reports.figure import time_unit
-from reports.page_network import link_totals
 from reports.paper_waterfall import draw_waterfall
 from reports.run_labels import run_labels
 from reports.run_records import RunRecords
@@ -110,13 +109,13 @@ def _bytes(runs: Sequence[RunRecords]) -> Figure | None:
     """What each tier's links carried, up and down."""
     names, up, down = [], [], []
     for run, label in zip(runs, run_labels(runs), strict=True):
-        totals = link_totals(run.directory / "links.csv")
+        totals = run.link_totals
         tiers = {link.name: link.tier for link in run.plan.links if link.tier} if run.plan else {}
         for tier in dict.fromkeys(tiers.values()):
             own = [totals[name] for name, of in tiers.items() if of == tier and name in totals]
             names.append(f"{label}: {tier}" if len(runs) > 1 else str(tier))
-            up.append(sum(counts[0] for counts in own) / 1e6)
-            down.append(sum(counts[1] for counts in own) / 1e6)
+            up.append(sum(link.up for link in own) / 1e6)
+            down.append(sum(link.down for link in own) / 1e6)
     if not any(up) and not any(down):
         return None
     figure = new_figure(WIDTH, 0.85 + 0.36 * len(names), pad=0.03)

@@ -41,7 +41,7 @@ def draw_waterfall(records: RunRecords, width: float, round: int | None) -> Figu
             axes.hlines(rows[step.node] + 0.45, *ends, color="black", linewidth=1.2)
     axes.set_yticks(list(rows.values()), list(rows), fontsize=6)
     axes.set_ylim(len(rows) - 0.4, -0.6)
-    axes.set_xlim(left=min(0.0, min((e.start - began) / scale for e in bars)))
+    axes.set_xlim(left=min([0.0, *((event.start - began) / scale for event in bars)]))
     axes.set_xlabel(f"time since round {number} began ({unit})")
     axes.tick_params(axis="y", length=0)
     plain_frame(axes)

@@ -6,17 +6,19 @@ so the phases of a round add up to its length, and the rounds to the elapsed tim
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from reports.cells import GLOBAL, CellScores, mean_of_all
-from reports.critical_path import PhaseIndex, Step, critical_path
-from reports.events import Event, json_lines
+from contracts.tables import PHASES, ROUND_COLUMNS
+from reports.critical_path import Step
+from reports.events import Event
+from reports.record_files import whole_table
 from reports.replace import replace_text
 
-PHASES = ("download", "compute", "upload", "wait", "aggregate")
+Score = float | None
+
+_SCORES = ("accuracy", "loss")
 
 
 @dataclass(frozen=True)
@@ -35,25 +37,21 @@ class RoundRow:
 
 
 def round_rows(
-    events: list[Event],
-    evaluations: Path,
-    cells: CellScores | None = None,
-    keys: Sequence[str] = (GLOBAL,),
+    finished: Iterable[tuple[Event, list[Step]]], scores: Mapping[int, tuple[Score, Score]]
 ) -> list[RoundRow]:
-    """Round 0 (the initial model), then every finished round; a run on cells has its own scores.
-
-    Otherwise they are the mean over the models of these keys.
-    """
-    index = PhaseIndex(events)
-    scores = _scores(evaluations, keys) if cells is None else cells.by_round()
-    if not index.rounds and 0 not in scores:
+    """Round 0 (the initial model), then every finished round with its critical path and scores."""
+    rows = [
+        RoundRow(
+            event.round,
+            _microseconds(event.end),
+            *scores.get(event.round, (None, None)),
+            time_spent(path),
+        )
+        for event, path in finished
+    ]
+    if not rows and 0 not in scores:
         return []
-    rows = [RoundRow(0, 0, *scores.get(0, (None, None)))]
-    for event in index.rounds:
-        spent = time_spent(critical_path(index, event))
-        accuracy, loss = scores.get(event.round, (None, None))
-        rows.append(RoundRow(event.round, _microseconds(event.end), accuracy, loss, spent))
-    return rows
+    return [RoundRow(0, 0, *scores.get(0, (None, None))), *rows]
 
 
 def time_spent(path: list[Step]) -> dict[str, int]:
@@ -68,7 +66,7 @@ def write_rounds(path: Path, rows: list[RoundRow]) -> None:
     """Always with a header, also when no round was finished."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(("round", "elapsed_seconds", "accuracy", "loss", *PHASES))
+    writer.writerow(ROUND_COLUMNS)
     for row in rows:
         scores = (_score(row.accuracy), _score(row.loss))
         spent = (_seconds(row.spent[phase]) for phase in PHASES)
@@ -76,18 +74,16 @@ def write_rounds(path: Path, rows: list[RoundRow]) -> None:
     replace_text(path, text.getvalue())
 
 
-def _scores(path: Path, keys: Sequence[str]) -> dict[int, tuple[float | None, float | None]]:
-    lines: dict[int, dict[str, Any]] = {}
-    for line in json_lines(path):
-        if line.get("key") in keys and isinstance(line.get("round"), int):
-            lines.setdefault(line["round"], {})[line["key"]] = line
-    return {
-        round: (_mean(of, keys, "accuracy"), _mean(of, keys, "loss")) for round, of in lines.items()
-    }
+def read_rounds(path: Path) -> list[RoundRow]:
+    """rounds.csv read back; OSError when it cannot be opened."""
+    return whole_table(path, ROUND_COLUMNS, _row)
 
 
-def _mean(lines: dict[str, Any], keys: Sequence[str], score: str) -> float | None:
-    return mean_of_all(lines.get(key, {}).get(score) for key in keys)
+def _row(fields: Mapping[str, str]) -> RoundRow:
+    spent = {phase: _microseconds(float(fields[phase])) for phase in PHASES}
+    accuracy, loss = (float(text) if (text := fields[name]) else None for name in _SCORES)
+    elapsed = _microseconds(float(fields["elapsed_seconds"]))
+    return RoundRow(int(fields["round"]), elapsed, accuracy, loss, spent)
 
 
 def _microseconds(seconds: float) -> int:

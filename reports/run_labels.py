@@ -1,10 +1,10 @@
 """What to call runs that are shown together."""
 
-import tomllib
 from collections.abc import Sequence
 from typing import Any
 
 from reports.comparison_labels import identity, label
+from reports.record_files import UnreadableRecord
 from reports.run_records import RunRecords
 
 
@@ -20,6 +20,6 @@ def run_labels(runs: Sequence[RunRecords]) -> list[str]:
 
 def _scenario(records: RunRecords) -> dict[str, Any]:
     try:
-        return tomllib.loads(records.text("scenario.toml"))
-    except tomllib.TOMLDecodeError:
+        return records.scenario
+    except UnreadableRecord:
         return {}

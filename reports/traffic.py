@@ -1,15 +1,15 @@
-"""What the links carried, set against the models that the nodes sent: links.csv read back."""
+"""What the links carried, set against the models that the nodes sent: totals of links.csv."""
 
-import csv
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import accumulate
 from pathlib import Path
 
 from contracts.plan import Plan
+from contracts.tables import LINK_COLUMNS, LinkRow
 from reports.events import Event
-
-# A server's cable to its own switch: what it carried was counted on its children's links already.
-ATTACHMENT = "attachment"
+from reports.record_files import growing_table
 
 _CARRIES = {"upload": "up", "download": "down", "supply": "down"}
 
@@ -38,37 +38,66 @@ class Traffic:
         return by_tier
 
 
-def read_traffic(links: Path, events: list[Event], plan: Plan | None) -> Traffic:
+@dataclass
+class LinkTotals:
+    """One link in all finished rounds: bytes of the training, those beside it, and drops."""
+
+    up: int = 0
+    down: int = 0
+    drops_up: int = 0
+    drops_down: int = 0
+    background_up: int = 0
+    background_down: int = 0
+
+
+def read_links(path: Path) -> list[LinkRow]:
+    """Every row of links.csv that can be read."""
+    return growing_table(path, LINK_COLUMNS, LinkRow.of)
+
+
+def traffic(links: Iterable[LinkRow], events: Iterable[Event], plan: Plan | None) -> Traffic:
     """Round 0, the joining, is left out, and so is what a round that never ended had sent."""
-    traffic = Traffic()
-    _count_wire(traffic, links)
+    found = Traffic()
+    for row in links:
+        if not row.counts:
+            continue
+        found.last_round = max(found.last_round, row.round)
+        found.drops += row.drops_up + row.drops_down
+        found.wire[row.tier, "up"] += row.training_up
+        found.wire[row.tier, "down"] += row.training_down
+        found.background[row.tier, "up"] += row.background_up
+        found.background[row.tier, "down"] += row.background_down
     tiers = {link.host: link.tier for link in plan.links if link.tier} if plan else {}
     for event in events:
-        if event.phase in _CARRIES and event.round <= traffic.last_round:
+        if event.phase in _CARRIES and event.round <= found.last_round:
             key = tiers.get(event.node, "unknown"), _CARRIES[event.phase]
-            traffic.payload[key] += event.bytes
-    return traffic
+            found.payload[key] += event.bytes
+    return found
 
 
-def _count_wire(traffic: Traffic, path: Path) -> None:
-    if not path.exists():
-        return
-    with path.open(encoding="utf-8", newline="") as file:
-        for row in csv.DictReader(file):
-            try:
-                number = int(row["round"])
-                carried = {way: int(row[f"bytes_{way}"]) for way in ("up", "down")}
-                beside = {way: int(row.get(f"background_{way}") or 0) for way in carried}
-                drops = int(row["drops_up"]) + int(row["drops_down"])
-            except (KeyError, TypeError, ValueError):
-                continue  # torn when the run was cut short
-            if number < 1 or row["tier"] == ATTACHMENT:
-                continue
-            traffic.last_round = max(traffic.last_round, number)
-            traffic.drops += drops
-            for way, count in carried.items():
-                traffic.wire[row["tier"], way] += count - beside[way]
-                traffic.background[row["tier"], way] += beside[way]
+def link_totals(links: Iterable[LinkRow]) -> dict[str, LinkTotals]:
+    """By link, for all but servers' cables to their switches."""
+    totals: dict[str, LinkTotals] = defaultdict(LinkTotals)
+    for row in links:
+        if row.counts:
+            own = totals[row.link]
+            own.up += row.training_up
+            own.down += row.training_down
+            own.drops_up += row.drops_up
+            own.drops_down += row.drops_down
+            own.background_up += row.background_up
+            own.background_down += row.background_down
+    return dict(totals)
+
+
+def bytes_by_round(links: Iterable[LinkRow]) -> Mapping[int, int]:
+    """Bytes of the training on all links from the first round to the end of each one."""
+    each: Counter[int] = Counter({0: 0})
+    for row in links:
+        if row.counts:
+            each[row.round] += row.training_up + row.training_down
+    rounds = sorted(each)
+    return dict(zip(rounds, accumulate(each[number] for number in rounds), strict=True))
 
 
 def _excess(whole: int, part: int) -> float | None:

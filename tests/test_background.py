@@ -16,7 +16,7 @@ from contracts.traffic import Flow
 from netem.counters import LinkCounters
 from netem.flows import moments, periods
 from nodes.records import Records
-from reports.traffic import read_traffic
+from reports.run_records import RunRecords
 from scenarios import loader
 from tests.scenario_trees import planned, tree_scenario
 
@@ -106,7 +106,8 @@ def test_background_bytes_are_neither_overhead_nor_the_methods(tmp_path: Path) -
     carried = counted | {"client1-lan1": LinkCounters(bytes_up=5000, bytes_down=700)}
     records.links(1, carried, Counter({("client1-lan1", "up"): 1442, ("inst1-lan1", "down"): 1442}))
 
-    found = read_traffic(tmp_path / "links.csv", [], plan)
+    (tmp_path / "plan.json").write_text(plan.to_json())
+    found = RunRecords(tmp_path).traffic
     assert found.wire["client-edge", "up"] == 5000 - 1442
     assert found.background["client-edge", "up"] == 1442
     assert found.background.total() == 1442, "the attachment's share was counted already"

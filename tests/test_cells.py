@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from reports.cells import CellScores, accuracy_at
+from reports.evaluations import read_evaluations
 from reports.finish import finish
 from tests.fake_cells import EDGES, cells, line, write_lines, write_run
 from tests.fake_run import FakeRun
@@ -64,7 +65,7 @@ def test_accuracy_at_rho_is_that_share_of_the_main_classes_mean(
 def test_a_model_of_no_cell_is_tested_in_every_cell(tmp_path: Path) -> None:
     path = tmp_path / "evaluations.jsonl"
     write_lines(path, [line(1, "average", [1.0, 1.0, 0.0, 0.0, 0.0, None])])
-    scores = CellScores(cells([0.75]), path)
+    scores = CellScores(cells([0.75]), read_evaluations(path))
 
     # 0.75 * 1 + 0.25 * 0; then twice the first cell's classes among the others: 2 / 3 and 2 / 4
     expected = (0.75 + 0.25 * 2 / 3 + 0.25 * 2 / 4) / 3

@@ -19,7 +19,8 @@ from learning.datasets import Dataset
 from learning.dissimilarity import gradient, measure
 from learning.evaluator import Evaluator
 from protocols.wire import Message, write_file
-from reports.dissimilarity import read, report_dissimilarity
+from reports.dissimilarity import measured, report_dissimilarity
+from reports.run_records import RunRecords
 from scenarios import loader
 from tests.scenario_trees import star_scenario, tree_scenario
 
@@ -151,10 +152,11 @@ def test_a_run_that_measured_has_a_table_and_a_figure(tmp_path: Path) -> None:
         {"round": 0, "key": "dissimilarity", "xi_squared": 0.5, "g_squared": 4.0},
         {"round": 0, "key": "global", "accuracy": 0.1},
     ]
-    text = "\n".join(json.dumps(line) for line in lines)
+    text = "".join(json.dumps(line) + "\n" for line in lines)
     (tmp_path / "evaluations.jsonl").write_text(text)
+    records = RunRecords(tmp_path)
 
-    report_dissimilarity(tmp_path, "run", {0: 0, 50: 1_500_000})
+    report_dissimilarity(records.files, "run", records.evaluations, {0: 0, 50: 1_500_000})
 
     with (tmp_path / "dissimilarity.csv").open() as file:
         rows = list(csv.reader(file))
@@ -167,8 +169,9 @@ def test_a_run_that_measured_has_a_table_and_a_figure(tmp_path: Path) -> None:
 
 
 def test_a_run_that_did_not_measure_has_neither(tmp_path: Path) -> None:
-    report_dissimilarity(tmp_path, "run", {})
-    assert read(tmp_path / "evaluations.jsonl", {}) == []
+    records = RunRecords(tmp_path)
+    report_dissimilarity(records.files, "run", records.evaluations, {})
+    assert measured(records.evaluations, {}) == []
     assert not list(tmp_path.iterdir())
 
 

@@ -18,6 +18,7 @@ from reports.comparison_metrics import FINAL, TIME
 from reports.comparison_rho import FIVE, ONE, at_share, cell_points, curves_by_rho, rho_csv
 from reports.comparison_runs import read_runs
 from reports.rho_figure import draw_rho
+from reports.run_records import RunRecords
 from tests.compared_runs import scenario, spread_of, write_run
 from tests.fake_cells import EDGES, cells, line, write_lines
 from tests.sweep_stand_ins import Programs
@@ -69,10 +70,10 @@ def test_points_are_what_the_run_itself_said(tmp_path: Path, cloud: bool) -> Non
         for place, key in enumerate(keys)
     ]
     write_lines(tmp_path / "evaluations.jsonl", lines)
-    scores = CellScores(cells([0.6, 1.0], cloud), tmp_path / "evaluations.jsonl")
+    scores = CellScores(cells([0.6, 1.0], cloud), RunRecords(tmp_path).evaluations)
     write_cells(tmp_path / "cells.csv", scores, {n: 2_000_000 * n for n in range(3)})
 
-    points = cell_points(tmp_path / "cells.csv")
+    points = cell_points(RunRecords(tmp_path).written_cells)
 
     assert list(points) == [0.6, 1.0]
     for rho, found in points.items():
@@ -88,7 +89,7 @@ def test_a_round_without_one_of_the_edges_is_left_out(tmp_path: Path) -> None:
         "".join(x for x in text.splitlines(True) if "1,100.000000,edge2,0.6" not in x)
     )
 
-    points = cell_points(run / "cells.csv")
+    points = cell_points(RunRecords(run).written_cells)
 
     assert [point.round for point in points[0.6]] == [0, 2]
     assert [point.round for point in points[0.7]] == [0, 1, 2]

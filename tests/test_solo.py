@@ -8,6 +8,8 @@ import pytest
 from contracts.errors import BadInput
 from protocols import registry
 from protocols.base import Package
+from reports.critical_path import round_paths
+from reports.evaluations import mean_scores, read_evaluations
 from reports.events import read_events
 from reports.fidelity import judge
 from reports.rounds import round_rows
@@ -56,7 +58,8 @@ def test_accuracy_is_the_mean_over_the_clients_models(tmp_path: Path) -> None:
     rounds = [event("b", "round", n, n - 1.0, float(n)) for n in (1, 2)]
     file.write_text("".join(json.dumps(line) + "\n" for line in rounds))
 
-    rows = round_rows(read_events(file), evaluations, keys=("a", "b"))
+    means = mean_scores(read_evaluations(evaluations), keys=("a", "b"))
+    rows = round_rows(round_paths(read_events(file)), means)
 
     assert [row.accuracy for row in rows] == [0.1, pytest.approx(0.35), None]  # b's last is missing
     assert [row.loss for row in rows] == [1.0, pytest.approx(3.5), None]
@@ -71,7 +74,7 @@ def test_a_round_of_clients_alone_is_computing(tmp_path: Path) -> None:
     ]
     file.write_text("".join(json.dumps(line) + "\n" for line in found))
 
-    [_, row] = round_rows(read_events(file), tmp_path / "none")
+    [_, row] = round_rows(round_paths(read_events(file)), {})
 
     assert row.spent["compute"] == 3_000_000
     assert sum(row.spent.values()) == 3_000_000

@@ -33,7 +33,9 @@ const SHAPES = { cloud: 13, edge: 9, client: 5 };
 
 function utilisation(link, seconds) {
   const used = (bytes, shape) => shape && shape[0] && seconds ? (bytes * 8) / (shape[0] * seconds) : 0;
-  return [used(link[7], link[5]), used(link[8], link[6])];
+  // Background flows use a link as well; they are not in the bytes of the training.
+  const [besideUp, besideDown] = [link[11] || 0, link[12] || 0];
+  return [used(link[7] + besideUp, link[5]), used(link[8] + besideDown, link[6])];
 }
 
 const heat = (share) => `color-mix(in srgb, var(--hot) ${Math.round(100 * Math.min(1, share))}%, var(--cold))`;
