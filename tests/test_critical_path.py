@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from contracts.tables import PHASES
 from reports.critical_path import PhaseIndex, Step, critical_path
 from reports.events import Event
-from reports.rounds import PHASES, time_spent
+from reports.rounds import time_spent
 
 
 def _event(

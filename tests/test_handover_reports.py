@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from contracts.plan import Plan
+from contracts.tables import PHASES
 from contracts.timeline import CrashEvent, Walk
 from reports.finish import Summary, finish
-from reports.rounds import PHASES
 from tests.fake_cells import EDGES, KEYS, cells, line, write_lines
 from tests.fake_run import Fields, event, star_plan
 from tests.test_summary import FACTS, _shown

@@ -12,6 +12,7 @@ import tomli_w
 from matplotlib.figure import Figure
 
 from cli.sweep_places import summary_of
+from contracts.traffic import Flow
 from reports import critical_path
 from reports.comparison_rho import cell_points
 from reports.comparison_runs import read_runs
@@ -71,7 +72,17 @@ def on_cells(run: Path) -> None:
 def beside_traffic(run: Path) -> None:
     """A third of the bytes up, and some of those down, are of a background flow."""
     fake = FakeRun(run, rounds=ROUNDS)
-    flow = {"from": "client1", "to": "cloud", "switch": "wan", "rate": 1e6}
+    flow = Flow(
+        sender="client1",
+        receiver="cloud",
+        switch="wan",
+        kind="constant",
+        rate=1e6,
+        on=None,
+        off=None,
+        start=0.0,
+        until=None,
+    )
     (run / "plan.json").write_text(dataclasses.replace(fake.plan, traffic=(flow,)).to_json())
     header, *rows = (run / "links.csv").read_text().splitlines()
     text = [f"{header},background_up,background_down", *(f"{row},90000,70" for row in rows)]

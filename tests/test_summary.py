@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from contracts.tables import PHASES
 from reports.finish import RunFacts, Summary, finish
-from reports.rounds import PHASES
 from reports.table import result_table
 from reports.words import duration, links, size
 from tests.fake_run import MODEL_BYTES, FakeRun, event, star_plan
