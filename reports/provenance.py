@@ -6,6 +6,7 @@ from pathlib import Path
 
 from contracts.errors import BadInput
 from contracts.provenance import UNKNOWN, Provenance
+from contracts.run_directory import RunDirectory
 from contracts.schema import SCHEMA
 
 Named = tuple[str, Provenance]  # a run's name and what made it
@@ -18,9 +19,10 @@ def read_provenance(run: Path) -> Provenance:
     BadInput when its records are newer than this program: they may mean something else by then.
     """
     made = Provenance()
-    for name in ("summary.json", "plan.json"):
+    files = RunDirectory(run)
+    for path in (files.summary, files.plan):
         try:
-            record = json.loads((run / name).read_text(encoding="utf-8"))
+            record = json.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError):
             continue  # whoever reads the records themselves says what is wrong with them
         if isinstance(record, Mapping):
