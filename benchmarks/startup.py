@@ -16,6 +16,7 @@ from typing import Any
 
 from cli.following import tail
 from contracts import status
+from contracts.messages import Kind
 from contracts.plan import Plan
 from contracts.run_directory import RunDirectory
 from netem.backends.guest import Guest
@@ -58,7 +59,9 @@ def measure(plan: Plan, inside: str, last_phase: str) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="metronome-startup-") as folder:
         run_dir = Path(folder)
         RunDirectory(run_dir).plan.write_text(plan.to_json())
-        write_file(RunDirectory(run_dir).initial_model, Message("initial", "benchmark", 0, {}, {}))
+        write_file(
+            RunDirectory(run_dir).initial_model, Message(Kind.INITIAL, "benchmark", 0, {}, {})
+        )
         sweep()
         guest = Guest("wall", seed=1, inside=inside)
         guest.prepare(plan, print)

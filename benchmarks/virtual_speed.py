@@ -3,7 +3,7 @@
     python -m benchmarks.virtual_speed [--clients 40] [--data DIR]
 
 Five institutions, LeNet-5, 600 samples a client, tau_i = 4, tau_c = 6, institution-cloud links of
-20 Mbit/s, one global iteration.
+20 Mbit/s, one global round.
 """
 
 import argparse

@@ -10,6 +10,7 @@ from collections.abc import Callable
 import torch
 from torch import nn
 
+from contracts.messages import Kind
 from learning import models
 from protocols.wire import Expected, Message, decode, encode
 
@@ -29,13 +30,13 @@ def measure(module: nn.Module) -> tuple[int, float, float]:
     tensors = dict(models.weights(module))
     arrays = {name: tensor.numpy() for name, tensor in tensors.items()}
     expected = Expected(
-        kinds=frozenset({"update"}),
-        round=3,
+        kinds=frozenset({Kind.UPDATE}),
+        local_round=3,
         shapes={name: (array.dtype.name, array.shape) for name, array in arrays.items()},
     )
 
     def wire() -> None:
-        decode(encode(Message("update", "client1", 3, {}, arrays)), expected)
+        decode(encode(Message(Kind.UPDATE, "client1", 3, {}, arrays)), expected)
 
     def with_torch() -> None:
         file = io.BytesIO()

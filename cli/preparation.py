@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from contracts.errors import BadInput
+from contracts.messages import Kind
 from contracts.plan import Plan
 from contracts.provenance import Provenance
 from contracts.run_directory import RunDirectory, client_name
@@ -74,7 +75,7 @@ class Prepared:
         files.learning.write_text(json.dumps(learning))
         files.scenario.write_text(loader.dump(self.scenario))
         files.plan.write_text(self.plan.to_json())
-        first = Message("initial", "metronome", 0, {}, self.initial)
+        first = Message(Kind.INITIAL, "metronome", 0, {}, self.initial)
         write_file(files.initial_model, first)
 
 

@@ -102,4 +102,4 @@ HANDOVER_COLUMNS = (
     "resent",
 )
 
-MEMBERSHIP_COLUMNS = ("round", "number", "edge", "members", "alone", "shared", "arrived")
+MEMBERSHIP_COLUMNS = ("round", "local_round", "edge", "members", "alone", "shared", "arrived")

@@ -16,6 +16,7 @@ from typing import Any
 import torch
 
 from contracts.evaluations import AVERAGE, DISSIMILARITY, GLOBAL
+from contracts.messages import EVALUATED_KEY, EVALUATED_OF, EVALUATED_ROUND
 from contracts.run_directory import RunDirectory
 from contracts.spool import Spool
 from learning.context import Context
@@ -62,7 +63,8 @@ class Evaluator:
         """The model's line, and the average's when it was the last of its round."""
         try:
             message = read_file(path)
-            round, key, of = message.meta["round"], message.meta["key"], message.meta.get("of")
+            round, key = message.meta[EVALUATED_ROUND], message.meta[EVALUATED_KEY]
+            of = message.meta.get(EVALUATED_OF)
         except (Refused, KeyError, ValueError) as error:
             yield _failed(None, path.stem, _reason(error))
             return

@@ -7,7 +7,6 @@ place, which tests that as well, and every cell has connections of its own.
 import json
 import math
 import socket
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,17 @@ from typing import Any
 import numpy as np
 
 from contracts import status
+from contracts.control import (
+    Gather,
+    Gathered,
+    Listen,
+    Listening,
+    Ping,
+    Pinged,
+    Send,
+)
 from contracts.links import Shape
+from contracts.messages import SENT_AT, Kind
 from contracts.plan import Plan
 from contracts.run_directory import RunDirectory
 from contracts.spool import Spool
@@ -107,15 +116,15 @@ def _measure(
     for name in names:
         network.links[f"{name}-wan"].change(cell.shape, cell.shape)
     server, first = controls["cloud"], controls[names[0]]
-    server.say("listen", address=address)
-    server.wait_for("listening")
-    first.say("ping", address=address)
-    ping = first.wait_for("pinged")["seconds"]
-    server.say("gather", port=port, names=names)
-    server.wait_for("listening")
+    server.say(Listen(address))
+    server.wait_for(Listening)
+    first.say(Ping(address))
+    ping = first.wait_for(Pinged).seconds
+    server.say(Gather(port, names))
+    server.wait_for(Listening)
     for name in names:
-        controls[name].say("send", address=address, port=port, size=cell.size)
-    seconds = server.wait_for("gathered")["seconds"]
+        controls[name].say(Send(address, port, cell.size))
+    seconds = server.wait_for(Gathered).seconds
     return {
         **asdict(cell),
         "size": cell.size,
@@ -130,51 +139,52 @@ def _measure(
 
 def _live(name: str, line: socket.socket) -> None:
     control = Control(line)
-    orders: dict[str, Callable[..., None]] = {
-        "listen": _listen,
-        "ping": _ping,
-        "gather": _gather,
-        "send": _send,
-    }
     while True:
-        order = control.wait_for(*orders)
-        orders[order.pop("is")](name, control, **order)
+        order = control.wait_for(Listen, Ping, Gather, Send)
+        if isinstance(order, Listen):
+            _listen(control, order)
+        elif isinstance(order, Ping):
+            _ping(control, order)
+        elif isinstance(order, Gather):
+            _gather(name, control, order)
+        elif isinstance(order, Send):
+            _send(name, order)
 
 
-def _listen(_name: str, control: Control, address: str) -> None:
-    listener = probe.listen(address)
-    control.say("listening")
+def _listen(control: Control, order: Listen) -> None:
+    listener = probe.listen(order.address)
+    control.say(Listening())
     probe.serve(listener)
 
 
-def _ping(_name: str, control: Control, address: str) -> None:
-    measured = probe.measure(address, upload=_MSS, download=_MSS)
-    control.say("pinged", seconds=measured.round_trip)
+def _ping(control: Control, order: Ping) -> None:
+    measured = probe.measure(order.address, upload=_MSS, download=_MSS)
+    control.say(Pinged(measured.round_trip))
 
 
 def _fail(sender: str, refusal: Refused) -> None:
     raise RuntimeError(f"a message of {sender} was refused: {refusal}")
 
 
-def _gather(name: str, control: Control, port: int, names: list[str]) -> None:
-    server = ServerEndpoint(name, 1 << 30, _fail, port)
-    control.say("listening")
-    server.admit(tuple(names), now() + _PATIENCE)
-    for child in names:
-        server.send(child, Message("go", name, 0))
+def _gather(name: str, control: Control, order: Gather) -> None:
+    server = ServerEndpoint(name, 1 << 30, _fail, order.port)
+    control.say(Listening())
+    server.admit(tuple(order.names), now() + _PATIENCE)
+    for child in order.names:
+        server.send(child, Message(Kind.GO, name, 0))
     seconds = []
-    for _ in names:
-        message = server.receive(now() + _PATIENCE, Expected(kinds=frozenset({"update"})))
+    for _ in order.names:
+        message = server.receive(now() + _PATIENCE, Expected(kinds=frozenset({Kind.UPDATE})))
         assert message is not None
-        seconds.append(now() - message.meta["sent_at"])
+        seconds.append(now() - message.meta[SENT_AT])
     server.close()
-    control.say("gathered", seconds=seconds)
+    control.say(Gathered(seconds))
 
 
-def _send(name: str, control: Control, address: str, port: int, size: int) -> None:
-    client = ClientEndpoint(name, "cloud", address, 1 << 30, _fail, port)
+def _send(name: str, order: Send) -> None:
+    client = ClientEndpoint(name, "cloud", order.address, 1 << 30, _fail, order.port)
     client.join(now() + _PATIENCE)
-    client.receive(now() + _PATIENCE, Expected(kinds=frozenset({"go"})))
-    weights = np.zeros(size // 4, np.float32)
-    client.send(Message("update", name, 0, {}, {"weights": weights}))
+    client.receive(now() + _PATIENCE, Expected(kinds=frozenset({Kind.GO})))
+    weights = np.zeros(order.size // 4, np.float32)
+    client.send(Message(Kind.UPDATE, name, 0, {}, {"weights": weights}))
     client.close()

@@ -7,9 +7,9 @@ moment a fifth of the bytes are there, and are given as the link sees them, head
 import math
 import socket
 import time
-from dataclasses import dataclass
 from typing import Any
 
+from contracts.control import Measured
 from contracts.links import LinkSpec, Shape
 
 PORT = 5554
@@ -20,15 +20,6 @@ _SLOW_START_ROUND_TRIPS = 12
 _SHORTEST_SECONDS, _LONGEST_SECONDS = 0.25, 30.0
 _LEAST_BYTES, _MOST_BYTES = 250_000, 8_000_000  # fewer packets would not make a rate
 _PATIENCE_SECONDS = 300.0
-
-
-@dataclass(frozen=True)
-class Measured:
-    """What a probe found: seconds, and bits per second on the wire."""
-
-    round_trip: float
-    rate_up: float
-    rate_down: float
 
 
 def probe_bytes(shape: Shape, round_trip: float) -> int:

@@ -1,5 +1,7 @@
 """A client that nobody is above: trains its own model on, and has it evaluated every round."""
 
+from contracts.control import Go, Ready, RoundEnded
+from contracts.events import Phase
 from contracts.run_directory import RunDirectory
 from nodes.cloud import hand_over, leave_final
 from nodes.compute import Computer
@@ -16,17 +18,17 @@ def run(inside: Inside) -> None:
     trainer = inside.trainer()
     computer = Computer(inside.spec, inside.plan, trainer)
     model = read_file(RunDirectory(inside.run_dir).initial_model).tensors
-    inside.control.say("ready")
-    inside.control.wait_for("go")
-    inside.control.say("round", round=0, end=now())
+    inside.control.say(Ready())
+    inside.control.wait_for(Go)
+    inside.control.say(RoundEnded(0, now()))
     hand_over(inside, 0, model)
-    for number in range(1, inside.plan.rounds + 1):
+    for round in range(1, inside.plan.rounds + 1):
         [job] = method.jobs({name: Package({}, model)})
         start = now()
-        result, timing = computer.train(job, number)
+        result, timing = computer.train(job, round)
         model = result.tensors
-        inside.recorder.phase(name, "compute", start, now(), number, number=number, **timing)
-        inside.control.say("round", round=number, end=now())
-        hand_over(inside, number, model)
+        inside.recorder.phase(name, Phase.COMPUTE, start, now(), round, local_round=round, **timing)
+        inside.control.say(RoundEnded(round, now()))
+        hand_over(inside, round, model)
     leave_final(inside, model)
     trainer.close()

@@ -1,5 +1,8 @@
 """A client: receives models, trains them on its own samples, sends the updates."""
 
+from contracts.control import Ready
+from contracts.events import Phase
+from contracts.messages import GLOBAL_ROUND
 from nodes import alone
 from nodes.compute import Computer
 from nodes.hearing import Hearing
@@ -23,28 +26,28 @@ def run(inside: Inside) -> None:
     if (kept := storage.read()) is not None:
         method.recall(kept.tensors)
     hearing.begin()
-    inside.control.say("ready")
+    inside.control.say(Ready())
     while heard := hearing.next_models():
         packages = {name: Package(message.meta, message.tensors) for name, message in heard.items()}
         for job in method.jobs(packages):
             if not hearing.hears_any(job.to):
                 continue  # it left them meanwhile
             message, start = heard[job.to[0]], now()
-            result, timing = computer.train(job, message.round)
+            result, timing = computer.train(job, message.local_round)
             recorder.phase(
                 spec.name,
-                "compute",
+                Phase.COMPUTE,
                 start,
                 now(),
-                message.meta["iteration"],
-                number=message.round,
+                message.meta[GLOBAL_ROUND],
+                local_round=message.local_round,
                 peer=job.to[0],
                 **timing,
             )
             replies = {name: method.reply(packages[name], result) for name in job.to}
-            storage.write(message.round, method.kept())
+            storage.write(message.local_round, method.kept())
             for name, reply in replies.items():
-                hearing.send(name, heard[name].round, reply)
+                hearing.send(name, heard[name].local_round, reply)
         recorder.flush()
     recorder.flush()
     hearing.close()

@@ -1,4 +1,4 @@
-"""A server that nobody is above: starts every global iteration, and has its models evaluated.
+"""A server that nobody is above: starts every global round, and has its models evaluated.
 
 The cloud; and every edge server where there is no cloud. Evaluation is off the clock.
 """
@@ -8,7 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
+from contracts.control import Bound, Go, Ready, RoundEnded
 from contracts.evaluations import GLOBAL
+from contracts.messages import EVALUATED_KEY, EVALUATED_OF, EVALUATED_ROUND, Kind
 from contracts.run_directory import RunDirectory, name_of_top
 from learning.schedule import rate
 from nodes.compute import Computer
@@ -21,10 +23,10 @@ from protocols.wire import Message, read_file, write_file
 
 
 def run(inside: Inside) -> None:
-    """All global iterations, from the word to go."""
+    """All global rounds, from the word to go."""
     if not inside.spec.children:
-        inside.control.say("bound")
-        inside.control.say("ready")
+        inside.control.say(Bound())
+        inside.control.say(Ready())
         return  # every client trains alone
     storage = Storage(inside)
     begun = storage.read() or read_file(RunDirectory(inside.run_dir).initial_model)
@@ -42,16 +44,16 @@ def run(inside: Inside) -> None:
         deserted=inside.restarted > 0,
         computer=_computer(inside),
     )
-    inside.control.say("bound")
+    inside.control.say(Bound())
     if not inside.restarted:
         server.admit()
-        inside.control.say("ready")
-        inside.control.wait_for("go")
-        inside.control.say("round", round=0, end=now())
-    for number in range(begun.round + 1, inside.plan.rounds + 1):
-        server.run(number, number, partial(hand_over, inside, number - 1, method.model))
-        inside.control.say("round", round=number, end=now())
-        storage.write(number, method.model)
+        inside.control.say(Ready())
+        inside.control.wait_for(Go)
+        inside.control.say(RoundEnded(0, now()))
+    for round in range(begun.local_round + 1, inside.plan.rounds + 1):  # global and local are one
+        server.run(round, round, partial(hand_over, inside, round - 1, method.model))
+        inside.control.say(RoundEnded(round, now()))
+        storage.write(round, method.model)
     hand_over(inside, inside.plan.rounds, method.model)
     server.stop()
     leave_final(inside, method.model)
@@ -85,7 +87,7 @@ def _computer(inside: Inside) -> Computer | None:
 
 def leave_final(inside: Inside, model: Tensors) -> None:
     """The last model, for whoever wants to use it."""
-    final = Message("final", inside.spec.name, inside.plan.rounds, {}, model)
+    final = Message(Kind.FINAL, inside.spec.name, inside.plan.rounds, {}, model)
     write_file(RunDirectory(inside.run_dir).final_model(final.sender, len(inside.plan.tops)), final)
 
 
@@ -93,9 +95,9 @@ def hand_over(inside: Inside, round: int, model: Tensors) -> None:
     """Give a model to the evaluator outside; no node waits for what it finds."""
     inside.recorder.flush()
     several = len(inside.plan.tops)
-    meta = {"round": round, "key": GLOBAL if several == 1 else inside.spec.name}
+    meta = {EVALUATED_ROUND: round, EVALUATED_KEY: GLOBAL if several == 1 else inside.spec.name}
     if inside.spec.children:
-        meta["of"] = several  # of so many models the average is evaluated too
+        meta[EVALUATED_OF] = several  # of so many models the average is evaluated too
     name = name_of_top(f"round-{round:05d}", inside.spec.name, several)
     path = inside.spool.model_to_evaluate(name)
-    write_file(path, Message("evaluate", inside.spec.name, round, meta, model))
+    write_file(path, Message(Kind.EVALUATE, inside.spec.name, round, meta, model))

@@ -5,8 +5,8 @@ import time
 from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
-from typing import Any
 
+from contracts.events import Timing
 from contracts.plan import NodeSpec, Plan
 from contracts.spool import Spool
 from contracts.training import Pending, Result, Task, Trainer
@@ -47,7 +47,7 @@ class Running:
     epochs: int
     limit: float
 
-    def collect(self) -> tuple[Result, dict[str, Any]]:
+    def collect(self) -> tuple[Result, Timing]:
         """The result, and for the record how modelled and real time compare."""
         due = max(now(), self.start + self.modelled)  # it may have been left alone for longer
         sleep_until(due)
@@ -70,22 +70,22 @@ class Computer:
         whole = work.epochs * ceil(samples / self._plan.training.batch_size)
         return min(whole, work.steps) if work.steps else whole
 
-    def train(self, job: Job, number: int) -> tuple[Result, dict[str, Any]]:
+    def train(self, job: Job, local_round: int) -> tuple[Result, Timing]:
         """A client's job, from begin to end."""
-        return self.begin(job, number, job.to[0]).collect()
+        return self.begin(job, local_round, job.to[0]).collect()
 
-    def begin(self, job: Job, number: int, label: str) -> Running:
-        """Have it done in round `number`; the label tells it from others of that round."""
+    def begin(self, job: Job, local_round: int, label: str) -> Running:
+        """Have it done in this local round; the label tells it from others of the same round."""
         start, work, fixed = now(), job.work, self._plan.training
         task = Task(
-            job=f"{self._spec.name}-{number}-{label}{self._life}",
+            job=f"{self._spec.name}-{local_round}-{label}{self._life}",
             client=self._spec.index,
             epochs=work.epochs,
-            seed=_seed(self._plan.seed, self._spec.index, number),
+            seed=_seed(self._plan.seed, self._spec.index, local_round),
             rule=work.rule,
             settings=work.settings,
             tensors=job.model | work.tensors,
-            learning_rate=rate(fixed, number) * work.rate_factor,
+            learning_rate=rate(fixed, local_round) * work.rate_factor,
             steps=work.steps,
             batch_size=fixed.batch_size,
             momentum=fixed.momentum,
@@ -100,6 +100,6 @@ class Computer:
         return Running(pending, start, modelled, work.epochs, self._plan.limits.round)
 
 
-def _seed(run: int, client: int, number: int) -> int:
-    digest = hashlib.sha256(f"{run}/{client}/{number}".encode()).digest()
+def _seed(run: int, client: int, local_round: int) -> int:
+    digest = hashlib.sha256(f"{run}/{client}/{local_round}".encode()).digest()
     return int.from_bytes(digest[:4], "big") >> 1

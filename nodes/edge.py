@@ -1,5 +1,7 @@
 """An edge (an institution, or a cell's server): several rounds among its clients for one above."""
 
+from contracts.control import Bound, Ready
+from contracts.messages import GLOBAL_ROUND, Kind
 from nodes import cloud
 from nodes.control import Control
 from nodes.inside import Inside
@@ -20,17 +22,18 @@ def run(inside: Inside) -> None:
     method = inside.method.Edge(settings, {})
     control = inside.control if inside.plan.moves else None
     server = RoundServer(inside.spec, inside.plan, method, inside.recorder, control=control)
-    inside.control.say("bound")
+    inside.control.say(Bound())
     parent = Parent(inside.spec, inside.plan, inside.recorder)
     parent.join()
     server.admit()
-    inside.control.say("ready")
+    inside.control.say(Ready())
     while (message := _next_model(parent, server, control)) is not None:
         method.receive(Package(message.meta, message.tensors))
-        first = (message.round - 1) * settings.edge_rounds
-        for number in range(first + 1, first + settings.edge_rounds + 1):
-            server.run(number, message.round)
-        parent.send_update(message.round, method.upward())
+        round = message.meta[GLOBAL_ROUND]
+        before = (round - 1) * settings.edge_rounds
+        for local_round in range(before + 1, before + settings.edge_rounds + 1):
+            server.run(local_round, round)
+        parent.send_update(message.local_round, method.upward())
         inside.recorder.flush()
     inside.recorder.flush()
     server.stop()
@@ -49,4 +52,4 @@ def _next_model(parent: Parent, server: RoundServer, control: Control | None) ->
         elif first is not parent.endpoint:
             server.attend()
         elif (message := parent.hear(now())) is not None:
-            return message if message.kind == "model" else None
+            return message if message.kind == Kind.MODEL else None

@@ -6,7 +6,11 @@ its programs; they are taken in between trainings, never during one.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Unpack
 
+from contracts.control import Cells, Stop
+from contracts.events import Details, Phase
+from contracts.messages import GLOBAL_ROUND, WANTED, Kind
 from nodes.inside import Inside
 from nodes.parent import Parent
 from nodes.phases import now
@@ -32,7 +36,7 @@ class Heard:
 class Kept:
     """The last update for a server, in case that it must be sent again."""
 
-    number: int
+    local_round: int
     update: Package | None  # None while it is being trained
     sent: bool = False
 
@@ -48,7 +52,7 @@ class Hearing:
         self._heard: dict[str, Heard] = {}
         self._models: dict[str, Message] = {}  # came, and wait for those of the other servers
         self._kept: dict[str, Kept] = {}
-        self._iteration = 0
+        self._round = 0  # the last global round heard of
         # Who is drawn for few of the rounds may wait for most of the run, and whose server trains
         # itself for as long as that takes.
         drawn = self._plan.settings.get("clients_per_round", 0) > 0
@@ -97,10 +101,10 @@ class Hearing:
             self._kept.pop(name, None)
         return False
 
-    def send(self, name: str, number: int, update: Package) -> None:
+    def send(self, name: str, local_round: int, update: Package) -> None:
         """Send an update; to a server that is not heard now it stays here, for a return in time."""
         self._take_in()
-        kept = self._kept[name] = Kept(number, update)
+        kept = self._kept[name] = Kept(local_round, update)
         heard = self._heard.get(name)
         if heard is not None and heard.welcomed:
             self._send(heard, kept)
@@ -139,32 +143,32 @@ class Hearing:
 
     def _take(self, heard: Heard, message: Message) -> None:
         name = heard.parent.name
-        if message.kind == "stop":
+        if message.kind == Kind.STOP:
             self._heard.pop(name).parent.close()
-        elif message.kind == "welcome":
+        elif message.kind == Kind.WELCOME:
             self._welcomed(heard, message)
-        elif message.kind == "data":
+        elif message.kind == Kind.DATA:
             self._on_data(Package(message.meta, message.tensors))
         else:
             heard.member, heard.stage = True, "training"
-            self._iteration = message.meta["iteration"]
-            self._models[name], self._kept[name] = message, Kept(message.round, None)
+            self._round = message.meta[GLOBAL_ROUND]
+            self._models[name], self._kept[name] = message, Kept(message.local_round, None)
 
     def _welcomed(self, heard: Heard, message: Message) -> None:
         name = heard.parent.name
         heard.welcomed = True
         self._recorder.phase(
-            self._spec.name, "joined", heard.told, now(), self._iteration, peer=name
+            self._spec.name, Phase.JOINED, heard.told, now(), self._round, peer=name
         )
         kept = self._kept.get(name)
-        if kept and kept.update is not None and kept.number == message.meta.get("wanted"):
+        if kept and kept.update is not None and kept.local_round == message.meta.get(WANTED):
             if kept.sent:
-                self._note("resent", name, number=kept.number)
+                self._note(Phase.RESENT, peer=name, local_round=kept.local_round)
             self._send(heard, kept)
 
     def _send(self, heard: Heard, kept: Kept) -> None:
         assert kept.update is not None
-        heard.parent.send_update(kept.number, kept.update)
+        heard.parent.send_update(kept.local_round, kept.update)
         heard.stage, kept.sent = "sent", True
 
     def _take_in(self) -> None:
@@ -172,9 +176,9 @@ class Hearing:
         if not self._plan.moves:
             return
         for order in self._inside.control.waiting():
-            if order["is"] == "cells":
-                self._change(order["hears"], order["over"], order["since"])
-            elif order["is"] == "stop":
+            if isinstance(order, Cells):
+                self._change(order.hears, order.over, order.since)
+            elif isinstance(order, Stop):
                 self._over = True
 
     def _change(self, hears: list[str], over: list[str], since: int) -> None:
@@ -182,7 +186,8 @@ class Hearing:
         for name in [name for name in self._heard if name not in hears]:
             heard, kept = self._heard.pop(name), self._kept.get(name)
             if name not in over:
-                self._note("left", name, stage=heard.stage, number=kept.number if kept else 0)
+                held = kept.local_round if kept else 0
+                self._note(Phase.LEFT, peer=name, stage=heard.stage, local_round=held)
             if self._models.pop(name, None) is not None:
                 del self._kept[name]  # not even begun
             heard.parent.close(abandon=True)
@@ -190,9 +195,9 @@ class Hearing:
             if name not in self._heard:
                 self._heard[name] = Heard(self._open(name), now(), welcomed=False, member=False)
                 kept = self._kept.get(name)
-                self._heard[name].parent.ask_to_join(since, kept.number if kept else 0)
+                self._heard[name].parent.ask_to_join(since, kept.local_round if kept else 0)
         self._heard = {name: self._heard[name] for name in hears}
         self._waits_since = now()
 
-    def _note(self, what: str, peer: str, **details: object) -> None:
-        self._recorder.note(self._spec.name, what, self._iteration, peer=peer, **details)
+    def _note(self, what: Phase, **details: Unpack[Details]) -> None:
+        self._recorder.note(self._spec.name, what, self._round, **details)

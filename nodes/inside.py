@@ -3,10 +3,11 @@
 import importlib
 import sys
 import traceback
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from contracts.control import Done, Failed, Listen, Listening, Measure, Start, Word
 from contracts.plan import NodeSpec, Plan
 from contracts.spool import Spool
 from contracts.training import Trainer
@@ -45,24 +46,24 @@ class Inside:
 
 def live(spec: NodeSpec, plan: Plan, run_dir: Path, spool: Spool, control: Control) -> None:
     """A node's life: wait for the word to start, play the role, report how it ended."""
-    while (order := control.wait_for("start", "listen", "measure")).pop("is") != "start":
-        _probe(control, **order)
-    inside = Inside(spec, plan, run_dir, spool, control, Recorder(control), **order)
+    while not isinstance(order := control.wait_for(Start, Listen, Measure), Start):
+        _probe(control, order)
+    inside = Inside(spec, plan, run_dir, spool, control, Recorder(control), order.restarted)
     try:
         importlib.import_module(f"nodes.{spec.role}").run(inside)
     except Exception as error:
         traceback.print_exc(file=sys.stderr)
         inside.recorder.flush()
-        control.say("failed", error=f"{type(error).__name__}: {error}")
+        control.say(Failed(f"{type(error).__name__}: {error}"))
         raise SystemExit(1) from None
-    control.say("done")
+    control.say(Done())
 
 
-def _probe(control: Control, address: str, upload: int = 0, download: int = 0) -> None:
-    """One end of a link's measurement, before training: the parent's without bytes to send."""
-    if upload:
-        control.say("measured", **asdict(probe.measure(address, upload, download)))
-    else:
-        listener = probe.listen(address)
-        control.say("listening")
+def _probe(control: Control, order: Word) -> None:
+    """One end of a link's measurement, before training."""
+    if isinstance(order, Measure):
+        control.say(probe.measure(order.address, order.upload, order.download))
+    elif isinstance(order, Listen):
+        listener = probe.listen(order.address)
+        control.say(Listening())
         probe.serve(listener)

@@ -14,26 +14,34 @@ import time
 import traceback
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack, cast
 
 # Imported before the hosts are forked, so that every node has them without reading a file.
 import msgpack  # noqa: F401
 import numpy  # noqa: F401
 import zmq  # noqa: F401
 
+from contracts import status
+from contracts.control import (
+    Bound,
+    Done,
+    Events,
+    Failed,
+    Go,
+    Listen,
+    Listening,
+    Measure,
+    Measured,
+    Ready,
+    RoundEnded,
+    Start,
+    Stop,
+    Word,
+)
+from contracts.events import Details, EventFields, Phase
 from contracts.plan import Plan
 from contracts.run_directory import RunDirectory
 from contracts.spool import Spool
-from contracts.status import (
-    BuildingNetwork,
-    Done,
-    Failed,
-    MeasuringLinks,
-    NodeLost,
-    RoundEnded,
-    StartingNodes,
-    Training,
-)
 from netem import probe
 from nodes import client, cloud, edge  # noqa: F401
 from nodes.compute import waits
@@ -51,6 +59,8 @@ _START_ORDER = ("cloud", "edge", "client")
 _SERVERS = ("cloud", "edge")
 _WORKERS_SECONDS = 300.0
 
+Answer = TypeVar("Answer", bound=Word)
+
 
 class NodeFailed(Exception):
     """A node ended or reported an error; the sentence names it."""
@@ -65,11 +75,11 @@ def main(directories: list[str]) -> None:
     launch = Launch(plan, run_dir, spool, records)
     try:
         launch.run()
-        records.status(Done())
+        records.status(status.Done())
     except Exception as error:
         kind = "" if isinstance(error, NodeFailed) else f"{type(error).__name__}: "
         traceback.print_exc()
-        records.status(Failed(error=f"{kind}{error}"))
+        records.status(status.Failed(error=f"{kind}{error}"))
     finally:
         launch.end()
 
@@ -84,7 +94,7 @@ class Launch:
         self.background: Background | None = None
         self._selector = selectors.DefaultSelector()
         self._controls: dict[str, Control] = {}
-        self._waiting: dict[str, set[str]] = {word: set() for word in ("bound", "ready", "done")}
+        self._said: dict[type[Word], set[str]] = {Bound: set(), Ready: set(), Done: set()}
         self._gone: set[str] = set()
         self._ended: dict[int, dict[str, float]] = {}  # by round, who has ended it when
         self._lives: dict[str, int] = {}  # by node, how often it was restarted
@@ -94,22 +104,22 @@ class Launch:
     def run(self) -> None:
         """Everything, in order."""
         began = time.monotonic()
-        self.records.status(BuildingNetwork(nodes=len(self.plan.nodes)))
+        self.records.status(status.BuildingNetwork(nodes=len(self.plan.nodes)))
         self._build()
         if self.spool.interactive.exists():
             self._command_line()
         up = time.monotonic()
-        self.records.status(MeasuringLinks(seconds=up - began))
+        self.records.status(status.MeasuringLinks(seconds=up - began))
         self.records.probes(self._probe_links())
         probed = time.monotonic()
-        self.records.status(StartingNodes(seconds=probed - up))
+        self.records.status(status.StartingNodes(seconds=probed - up))
         self._start_nodes()
         self._wait_for_workers()
-        self.records.status(Training(seconds=time.monotonic() - probed))
+        self.records.status(status.Training(seconds=time.monotonic() - probed))
         self._count(0)
         for name in self.plan.tops:
-            self._controls[name].say("go")
-        self._follow("done", {node.name for node in self.plan.nodes}, deadline=None)
+            self._controls[name].say(Go())
+        self._follow(Done, {node.name for node in self.plan.nodes}, deadline=None)
 
     def end(self) -> None:
         """Take the network down, if it ever was up."""
@@ -143,21 +153,28 @@ class Launch:
         background = self.background.carried() if self.background else Counter()
         self.records.links(round, self.network.counters(), background)
 
-    def say(self, node: str, word: str, **data: Any) -> None:
+    def say(self, node: str, said: Word) -> None:
         """To a node that may have ended meanwhile."""
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-            self._controls[node].say(word, **data)
+            self._controls[node].say(said)
 
-    def record(self, node: str, phase: str, start: float, end: float, **details: Any) -> None:
+    def record(
+        self, node: str, phase: Phase, start: float, end: float, **details: Unpack[Details]
+    ) -> None:
         """What the timeline did, in seconds from time zero."""
-        times = {"start": start, "end": end}
-        self.records.timed(
-            [{"node": node, "phase": phase, "round": self._round, **times, **details}]
-        )
+        event: EventFields = {
+            "node": node,
+            "phase": phase,
+            "round": self._round,
+            "start": start,
+            "end": end,
+            **details,
+        }
+        self.records.timed([event])
 
     def crash(self, node: str) -> None:
         """The timeline ends a node's process; what it had said by then still counts."""
-        if node in self._gone or node in self._waiting["done"]:
+        if node in self._gone or node in self._said[Done]:
             return
         host, control = self.network.host(node), self._controls[node]
         host.crash()
@@ -176,7 +193,7 @@ class Launch:
         self._selector.register(control, selectors.EVENT_READ, node)
         self._gone.discard(node)
         self._lives[node] = self._lives.get(node, 0) + 1
-        control.say("start", restarted=self._lives[node])
+        control.say(Start(self._lives[node]))
 
     def _command_line(self) -> None:
         """Mininet's own CLI, until its user leaves it; then the run goes on."""
@@ -204,39 +221,34 @@ class Launch:
             if link.up is None or link.down is None or server is None:
                 continue
             address = server.addresses[link.switch]
-            self._controls[server.name].say("listen", address=address)
-            self._answer(server.name, "listening")
+            self._controls[server.name].say(Listen(address))
+            self._answer(server.name, Listening)
             trip = probe.expected_round_trip(link.up, link.down)
             upload, download = (probe.probe_bytes(way, trip) for way in (link.up, link.down))
-            self._controls[link.host].say(
-                "measure", address=address, upload=upload, download=download
-            )
-            answer = self._answer(link.host, "measured")
-            found.append(probe.figures(link, probe.Measured(**answer)))
+            self._controls[link.host].say(Measure(address, upload, download))
+            found.append(probe.figures(link, self._answer(link.host, Measured)))
         return found
 
-    def _answer(self, name: str, word: str) -> dict[str, Any]:
+    def _answer(self, name: str, kind: type[Answer]) -> Answer:
         """That node's answer to an order, before any node has started."""
         try:
-            answer = self._controls[name].wait_for(word)
+            return self._controls[name].wait_for(kind)
         except ConnectionError:
             raise NodeFailed(f"{name}: ended while its link was measured; see the log") from None
-        answer.pop("is")
-        return answer
 
     def _start_nodes(self) -> None:
         deadline = time.monotonic() + 2 * self.plan.limits.join
         for role in _START_ORDER:
             names = [node.name for node in self.plan.nodes if node.role == role]
             for name in names:
-                self._controls[name].say("start")
+                self._controls[name].say(Start())
             if role in _SERVERS:
-                self._follow("bound", set(names), deadline)
-        self._follow("ready", {node.name for node in self.plan.nodes}, deadline)
+                self._follow(Bound, set(names), deadline)
+        self._follow(Ready, {node.name for node in self.plan.nodes}, deadline)
 
-    def _follow(self, word: str, names: set[str], deadline: float | None) -> None:
-        """Take in reports until all these nodes have said that word."""
-        heard = self._waiting[word]
+    def _follow(self, kind: type[Word], names: set[str], deadline: float | None) -> None:
+        """Take in what nodes say until all these have said that word."""
+        heard = self._said[kind]
         while not names <= heard | self._gone:
             left = None if deadline is None else deadline - time.monotonic()
             due = self.timeline.seconds_left() if self.timeline else None
@@ -245,41 +257,40 @@ class Launch:
                 self.timeline.advance()
             if not ready and left is not None and left <= 0:
                 few = ", ".join(sorted(names - heard)[:5])
-                raise NodeFailed(f"not {word} in time: {few}; raise limits.join")
+                raise NodeFailed(f"not {kind.word} in time: {few}; raise limits.join")
             for key, _ in ready:
                 if cast(Control, key.fileobj).fileno() >= 0:  # else it crashed just now
                     self._take_in(key.data)
 
     def _take_in(self, name: str) -> None:
         try:
-            messages = self._controls[name].read()
+            words = self._controls[name].read()
         except ConnectionError:
             self._lost(name)
             return
-        self._hear(name, messages)
+        self._hear(name, words)
 
-    def _hear(self, name: str, messages: list[dict[str, Any]]) -> None:
-        for message in messages:
-            word = message.pop("is")
-            if word == "events":
-                self.records.events(message["events"])
-            elif word == "round":
-                self._round_ended(name, **message)
-            elif word == "failed":
-                self._failed(name, message["error"])
+    def _hear(self, name: str, words: list[Word]) -> None:
+        for said in words:
+            if isinstance(said, Events):
+                self.records.events(said.events)
+            elif isinstance(said, RoundEnded):
+                self._round_ended(name, said.round, said.end)
+            elif isinstance(said, Failed):
+                self._failed(name, said.error)
             else:
-                self._waiting[word].add(name)
+                self._said[type(said)].add(name)
                 if self.timeline:
-                    self._tell_of(name, word, self.timeline)
+                    self._tell_of(name, said, self.timeline)
 
-    def _tell_of(self, name: str, word: str, timeline: Timeline) -> None:
+    def _tell_of(self, name: str, said: Word, timeline: Timeline) -> None:
         """Where clients come and go, they must know which servers are there."""
-        if self.plan.moves and self.plan.node(name).children and word in ("bound", "done"):
-            (timeline.returned if word == "bound" else timeline.ended)(name)
-        if self.plan.moves and set(self.plan.tops) <= self._waiting["done"]:
+        if self.plan.moves and self.plan.node(name).children and isinstance(said, Bound | Done):
+            (timeline.returned if isinstance(said, Bound) else timeline.ended)(name)
+        if self.plan.moves and set(self.plan.tops) <= self._said[Done]:
             for node in self.plan.nodes:
                 if node.role == "client" and node.name not in self._gone:
-                    self.say(node.name, "stop")
+                    self.say(node.name, Stop())
 
     def _round_ended(self, name: str, round: int, end: float) -> None:
         """A round is over when every server that nobody is above has ended it."""
@@ -298,19 +309,25 @@ class Launch:
             return
         last, who = max((end, name) for name, end in ends.items())
         if round > 0:
-            times = {"start": self._round_start, "end": last}
-            self.records.events([{"node": who, "phase": "round", "round": round, **times}])
+            event: EventFields = {
+                "node": who,
+                "phase": Phase.ROUND,
+                "round": round,
+                "start": self._round_start,
+                "end": last,
+            }
+            self.records.events([event])
             self._count(round)
             self._round_start = last
         self._round = round + 1
-        self.records.status(RoundEnded(round=round, elapsed=self.records.elapsed(last)))
+        self.records.status(status.RoundEnded(round=round, elapsed=self.records.elapsed(last)))
 
     def _lost(self, name: str) -> None:
         """A control line closed: fine after `done`, a death otherwise."""
         self._selector.unregister(self._controls[name])
-        if name not in self._waiting["done"]:
-            status = os.waitstatus_to_exitcode(os.waitpid(self.network.host(name).pid, 0)[1])
-            how = f"was ended by signal {-status}" if status < 0 else f"ended with code {status}"
+        if name not in self._said[Done]:
+            code = os.waitstatus_to_exitcode(os.waitpid(self.network.host(name).pid, 0)[1])
+            how = f"was ended by signal {-code}" if code < 0 else f"ended with code {code}"
             self._failed(name, f"its process {how}")
         self._gone.add(name)
 
@@ -318,10 +335,10 @@ class Launch:
         """End the run with the node's own words, unless a quorum may go on without a client."""
         if name in self._gone:
             return
-        replaceable = self.plan.node(name).role == "client" and name in self._waiting["ready"]
+        replaceable = self.plan.node(name).role == "client" and name in self._said[Ready]
         if not replaceable or self.plan.limits.late != "quorum":
             raise NodeFailed(f"{name}: {error}")
-        self.records.status(NodeLost(node=name, error=error))
+        self.records.status(status.NodeLost(node=name, error=error))
         self._gone.add(name)
 
 

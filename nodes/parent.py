@@ -1,12 +1,15 @@
 """A node's dealings with its parent: join, receive models, send updates."""
 
+from contracts.events import Phase
+from contracts.messages import GLOBAL_ROUND, HOLDS, REASON, SENT_AT, SINCE, Kind
 from contracts.plan import NodeSpec, Plan
 from nodes.phases import Recorder, now
 from nodes.transport import PORT, ClientEndpoint
 from protocols.base import Package
 from protocols.wire import Expected, Message, Refused
 
-_DOWNLOADS = {"model": "download", "data": "supply"}  # what each is called on the record
+# What each is called on the record.
+_DOWNLOADS = {Kind.MODEL: Phase.DOWNLOAD, Kind.DATA: Phase.SUPPLY}
 
 
 class UpdateRefused(Exception):
@@ -34,7 +37,7 @@ class Parent:
             spec.name, self.name, address, plan.limits.message, self._on_refusal, port
         )
         self._expected = Expected(
-            kinds=frozenset({"model", "data", "stop", "refused", "welcome"}),
+            kinds=frozenset({Kind.MODEL, Kind.DATA, Kind.STOP, Kind.REFUSED, Kind.WELCOME}),
             max_bytes=plan.limits.message,
         )
 
@@ -42,9 +45,9 @@ class Parent:
         self.endpoint.join(now() + self._plan.limits.join)
 
     def ask_to_join(self, since: int, holds: int) -> None:
-        """Without waiting for the welcome; `holds` is the round it still has an update of."""
-        meta = {"since": since, "holds": holds}
-        self.endpoint.send(Message("join", self._spec.name, 0, meta))
+        """Without waiting for the welcome; `holds` is the local round it still has an update of."""
+        meta = {SINCE: since, HOLDS: holds}
+        self.endpoint.send(Message(Kind.JOIN, self._spec.name, 0, meta))
 
     def deadline(self) -> float:
         """A parent may itself wait a whole round for others before it sends again."""
@@ -55,8 +58,8 @@ class Parent:
         deadline = self.deadline()
         while True:
             message = self.hear(deadline)
-            if message is not None and message.kind in ("model", "stop"):
-                return message if message.kind == "model" else None
+            if message is not None and message.kind in (Kind.MODEL, Kind.STOP):
+                return message if message.kind == Kind.MODEL else None
             if now() >= deadline:
                 deadline = self.patience_is_over()
 
@@ -71,25 +74,25 @@ class Parent:
         message = self.endpoint.receive(deadline, self._expected)
         if message is None:
             return None
-        if message.kind == "refused":
-            self._on_being_refused(str(message.meta.get("reason")))
+        if message.kind == Kind.REFUSED:
+            self._on_being_refused(str(message.meta.get(REASON)))
             return None
         if message.kind in _DOWNLOADS:
             self._recorder.phase(
                 self._spec.name,
-                _DOWNLOADS[message.kind],
-                message.meta["sent_at"],
+                _DOWNLOADS[Kind(message.kind)],
+                message.meta[SENT_AT],
                 now(),
-                message.meta["iteration"],
-                number=message.round,
+                message.meta[GLOBAL_ROUND],
+                local_round=message.local_round,
                 peer=self.name,
                 bytes=sum(t.nbytes for t in message.tensors.values()),
             )
         return message
 
-    def send_update(self, number: int, package: Package) -> None:
+    def send_update(self, local_round: int, package: Package) -> None:
         self.endpoint.send(
-            Message("update", self._spec.name, number, dict(package.meta), package.tensors)
+            Message(Kind.UPDATE, self._spec.name, local_round, dict(package.meta), package.tensors)
         )
 
     def close(self, abandon: bool = False) -> None:
@@ -99,7 +102,7 @@ class Parent:
         """An update that came too late is only noted: the parent went on without it."""
         if reason != "round":
             raise UpdateRefused(f"{self.name} refused an update of this node: {reason}")
-        self._recorder.note(self._spec.name, "late", 0, peer=self.name)
+        self._recorder.note(self._spec.name, Phase.LATE, 0, peer=self.name)
 
     def _on_refusal(self, sender: str, refusal: Refused) -> None:
-        self._recorder.note(self._spec.name, "refused", 0, peer=sender, reason=refusal.reason)
+        self._recorder.note(self._spec.name, Phase.REFUSED, 0, peer=sender, reason=refusal.reason)

@@ -1,8 +1,10 @@
 """What a node spent its time on."""
 
 import time
-from typing import Any
+from typing import Unpack
 
+from contracts.control import Events
+from contracts.events import Details, EventFields, Phase
 from nodes.control import Control
 
 now = time.monotonic
@@ -13,23 +15,29 @@ class Recorder:
 
     def __init__(self, control: Control) -> None:
         self._control = control
-        self._events: list[dict[str, Any]] = []
+        self._events: list[EventFields] = []
 
     def phase(
-        self, node: str, phase: str, start: float, end: float, round: int, **details: Any
+        self,
+        node: str,
+        phase: Phase,
+        start: float,
+        end: float,
+        round: int,
+        **details: Unpack[Details],
     ) -> None:
-        """One phase: download, compute, upload, wait or aggregate."""
+        """Something that took time, in this global round."""
         self._events.append(
             {"node": node, "phase": phase, "round": round, "start": start, "end": end, **details}
         )
 
-    def note(self, node: str, what: str, round: int, **details: Any) -> None:
-        """Something that happened at one moment: a refusal, a deadline, a decision."""
+    def note(self, node: str, what: Phase, round: int, **details: Unpack[Details]) -> None:
+        """Something that happened at one moment: a refusal, a deadline."""
         moment = now()
         self.phase(node, what, moment, moment, round, **details)
 
     def flush(self) -> None:
         """Hand over what was collected."""
         if self._events:
-            self._control.say("events", events=self._events)
+            self._control.say(Events(self._events))
             self._events = []

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from contracts import status
+from contracts.events import EventFields
 from contracts.plan import Plan
 from contracts.run_directory import RunDirectory
 from contracts.spool import Spool
@@ -30,7 +31,7 @@ class Records:
         self._files = RunDirectory(run_dir)
         self._status = spool.status
         self._zero: float | None = None
-        self._early: list[dict[str, Any]] = []
+        self._early: list[EventFields] = []
         self._before: dict[str, LinkCounters] = {}
         self._background_before: Counter[tuple[str, str]] = Counter()
         more = BACKGROUND_COLUMNS if plan.traffic else ()
@@ -53,7 +54,7 @@ class Records:
     def elapsed(self, moment: float) -> float:
         return moment - (moment if self._zero is None else self._zero)
 
-    def events(self, events: list[dict[str, Any]]) -> None:
+    def events(self, events: list[EventFields]) -> None:
         """Append events, their times counted from time zero."""
         if self._zero is None:
             self._early += events
@@ -63,7 +64,7 @@ class Records:
             event["end"] -= self._zero
         self.timed(events)
 
-    def timed(self, events: list[dict[str, Any]]) -> None:
+    def timed(self, events: list[EventFields]) -> None:
         """Append events whose times are counted from time zero already."""
         for event in events:
             event["start"], event["end"] = round(event["start"], 9), round(event["end"], 9)
@@ -75,7 +76,7 @@ class Records:
 
     def links(
         self,
-        round_number: int,
+        round: int,
         counters: dict[str, LinkCounters],
         background: Counter[tuple[str, str]] | None = None,
     ) -> None:
@@ -88,7 +89,7 @@ class Records:
             for way in ("up", "down") if self._plan.traffic else ():
                 key = spec.name, way
                 numbers.append(beside[key] - self._background_before[key])
-            rows.append((round_number, spec.name, spec.tier or ATTACHMENT, *numbers))
+            rows.append((round, spec.name, spec.tier or ATTACHMENT, *numbers))
         self._before, self._background_before = counters, beside
         self._write_rows(rows)
 

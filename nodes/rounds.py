@@ -4,9 +4,13 @@ import contextlib
 import random
 from collections.abc import Callable
 from math import ceil
+from typing import Unpack
 
 import zmq
 
+from contracts.control import Left
+from contracts.events import Details, Phase
+from contracts.messages import GLOBAL_ROUND, HOLDS, SENT_AT, SINCE, WANTED, Kind
 from contracts.plan import NodeSpec, Plan
 from nodes.compute import Computer, Running, sleep_until
 from nodes.control import Control
@@ -16,7 +20,7 @@ from nodes.transport import PORT, ServerEndpoint, first_to_hear
 from protocols.base import Moment, Package, Server
 from protocols.wire import Expected, Message, Refused
 
-_JOIN = frozenset({"join"})
+_JOIN = frozenset({Kind.JOIN})
 
 
 class RoundFailed(Exception):
@@ -54,7 +58,7 @@ class RoundServer:
         self.endpoint = ServerEndpoint(spec.name, plan.limits.message, self._on_refusal, port)
         self._shapes = method.update_shapes(plan.tensors)
         self._members = Members(() if deserted else spec.children)
-        self._round = self._number = 0
+        self._round = self._local_round = 0
         self._supplied: set[str] = set()  # who has been sent what everybody gets once
         self._present: set[str] = set()  # who was sent the model and has not left since
         self._missing: set[str] = set()  # whose updates are waited for
@@ -65,36 +69,46 @@ class RoundServer:
         """Wait for the children to join."""
         self.endpoint.admit(self._spec.children, now() + self._plan.limits.join)
 
-    def run(self, number: int, round: int, meanwhile: Callable[[], None] = lambda: None) -> None:
-        """Round `number` among these children, in global iteration `round`.
+    def run(
+        self, local_round: int, round: int, meanwhile: Callable[[], None] = lambda: None
+    ) -> None:
+        """One local round among these children, in global round `round`.
 
         `meanwhile` is called once the models are on their way: the place for what must not delay
         anybody.
         """
-        self._round, self._number = round, number
+        self._round, self._local_round = round, local_round
         if self._control is not None:
             self._gather(self._control)
-        if number == 1:
+        if local_round == 1:
             self._study("before")
         self._supply()
         start = now()
         chosen = self._chosen()
         self._present = set(chosen)
-        reached = {child for child in chosen if self._send(child, number)}
+        reached = {child for child in chosen if self._send(child)}
         if len(reached) < self._wanted():
             raise RoundFailed(f"round {round}: only {self._count(len(reached))} can be reached")
         studying = self._begin_study("beside")
         meanwhile()
-        arrivals = self._collect(reached, number, start + self._plan.limits.round)
+        arrivals = self._collect(reached, start + self._plan.limits.round)
         self._end_study("beside", studying)
         last = now()
         for child, arrived in arrivals.items():
-            self._recorder.phase(child, "wait", arrived, last, round, number=number)
-        self._recorder.phase(self._spec.name, "wait", start, last, round, number=number)
+            self._recorder.phase(child, Phase.WAIT, arrived, last, round, local_round=local_round)
+        self._recorder.phase(
+            self._spec.name, Phase.WAIT, start, last, round, local_round=local_round
+        )
         decisions = self._method.finish() if arrivals else self._method.nobody()
         sleep_until(last + self._received / self._spec.memory_bytes_per_second)
         self._recorder.phase(
-            self._spec.name, "aggregate", last, now(), round, number=number, **decisions
+            self._spec.name,
+            Phase.AGGREGATE,
+            last,
+            now(),
+            round,
+            local_round=local_round,
+            **decisions,
         )
         self._study("after")
 
@@ -102,7 +116,7 @@ class RoundServer:
         """Tell the children that training is over, and close once that has left."""
         for child in self._members.names:
             try:
-                self.endpoint.send(child, Message("stop", self._spec.name, 0))
+                self.endpoint.send(child, Message(Kind.STOP, self._spec.name, 0))
             except zmq.ZMQError:
                 continue  # it left before us, as a quorum allows
         self.endpoint.close()
@@ -112,7 +126,7 @@ class RoundServer:
         names, sampled = self._members.names, self._plan.settings.get("clients_per_round", 0)
         if not 0 < sampled < len(names) or self._plan.node(names[0]).role != "client":
             return names
-        draw = random.Random(f"{self._plan.seed}/{self._spec.name}/{self._number}")
+        draw = random.Random(f"{self._plan.seed}/{self._spec.name}/{self._local_round}")
         chosen = set(draw.sample(sorted(names), sampled))
         return [name for name in names if name in chosen]
 
@@ -123,8 +137,8 @@ class RoundServer:
         if package is None:
             return
         for child in new:
-            meta = {**package.meta, "iteration": self._round}
-            message = Message("data", self._spec.name, self._number, meta, package.tensors)
+            meta = {**package.meta, GLOBAL_ROUND: self._round}
+            message = Message(Kind.DATA, self._spec.name, self._local_round, meta, package.tensors)
             with contextlib.suppress(zmq.ZMQError):  # gone: the model will say so
                 self.endpoint.send(child, message)
                 self._supplied.add(child)
@@ -138,7 +152,7 @@ class RoundServer:
         if job is None:
             return None
         assert self._computer is not None, "a server without data of its own cannot train"
-        return self._computer.begin(job, self._number, moment)
+        return self._computer.begin(job, self._local_round, moment)
 
     def _end_study(self, moment: Moment, running: Running | None) -> None:
         if running is None:
@@ -148,11 +162,11 @@ class RoundServer:
         end = running.start + timing["modelled"] + timing["overrun"]
         self._recorder.phase(
             self._spec.name,
-            "compute",
+            Phase.COMPUTE,
             running.start,
             end,
             self._round,
-            number=self._number,
+            local_round=self._local_round,
             moment=moment,
             **timing,
         )
@@ -163,24 +177,24 @@ class RoundServer:
         share = limits.quorum if limits.late == "quorum" else 1.0
         return quorum(share, len(self._present))
 
-    def _send(self, child: str, number: int) -> bool:
+    def _send(self, child: str) -> bool:
         package = self._method.outgoing(child)
-        meta = {**package.meta, "iteration": self._round}
-        message = Message("model", self._spec.name, number, meta, package.tensors)
+        meta = {**package.meta, GLOBAL_ROUND: self._round}
+        message = Message(Kind.MODEL, self._spec.name, self._local_round, meta, package.tensors)
         try:
             self.endpoint.send(child, message)
         except zmq.ZMQError as error:
             if self._plan.limits.late != "quorum" and self._control is None:
                 raise RoundFailed(f"cannot reach {child}: {error}") from error
-            self._recorder.note(child, "unreachable", self._round)
+            self._recorder.note(child, Phase.UNREACHABLE, self._round)
             if self._control is not None:
                 self._present.discard(child)  # it has gone, and word of it is on its way
             return False
         return True
 
-    def _collect(self, missing: set[str], number: int, deadline: float) -> dict[str, float]:
+    def _collect(self, missing: set[str], deadline: float) -> dict[str, float]:
         """Updates as they arrive, each combined at once; returns when each one came."""
-        expected = self._expected(number)
+        expected = self._expected()
         arrivals: dict[str, float] = {}
         self._received = 0
         self._missing, self._gone = missing, set()
@@ -193,7 +207,7 @@ class RoundServer:
                     break
                 deadline = now() + self._plan.limits.round
                 continue
-            if message.kind == "join":
+            if message.kind == Kind.JOIN:
                 self._welcome(message)
                 continue
             if message.sender not in missing:
@@ -210,21 +224,21 @@ class RoundServer:
             self._received += size
             self._recorder.phase(
                 message.sender,
-                "upload",
-                message.meta["sent_at"],
+                Phase.UPLOAD,
+                message.meta[SENT_AT],
                 arrived,
                 self._round,
-                number=number,
+                local_round=self._local_round,
                 peer=self._spec.name,
                 bytes=size,
             )
         self._missing = set()
         return arrivals
 
-    def _expected(self, number: int) -> Expected:
+    def _expected(self) -> Expected:
         return Expected(
-            kinds=frozenset({"update"}),
-            round=number,
+            kinds=frozenset({Kind.UPDATE}),
+            local_round=self._local_round,
             shapes=self._shapes,
             max_bytes=self._plan.limits.message,
             plain=_JOIN if self._control else frozenset(),
@@ -252,53 +266,53 @@ class RoundServer:
             first_to_hear((self.endpoint,), deadline, control)
             self.attend()
         if empty:
-            self._note(self._spec.name, "empty", since=start)
-        self._note(self._spec.name, "members", members=self._members.names)
+            self._note(self._spec.name, Phase.EMPTY, since=start)
+        self._note(self._spec.name, Phase.MEMBERS, members=self._members.names)
 
     def attend(self) -> None:
         """Take in who has come and who has left, without waiting."""
         if self._control is None:
             return
         self._take_in(self._control)
-        expected = self._expected(self._number)  # an update of another round is told it is late
+        expected = self._expected()  # an update of another round is told it is late
         while self.endpoint.has_message():
             message = self.endpoint.receive(now(), expected)
-            if message is not None and message.kind == "join":
+            if message is not None and message.kind == Kind.JOIN:
                 self._welcome(message)
 
     def _take_in(self, control: Control) -> None:
         """Who has left, as the launcher tells."""
         for order in control.waiting():
-            name = order["client"]
-            if not self._members.leave(name, order["since"]):
+            if not isinstance(order, Left) or not self._members.leave(order.client, order.since):
                 continue
+            name = order.client
             self._present.discard(name)
             if name in self._missing:
                 self._missing.discard(name)
                 self._gone.add(name)
-                self._note(name, "abandoned", peer=self._spec.name)
+                self._note(name, Phase.ABANDONED, peer=self._spec.name)
 
     def _welcome(self, message: Message) -> None:
         """A client joins: for the next round, or for this one if it brings back an update of it."""
         if self._control is not None:
             self._take_in(self._control)  # it may have left before
-        name, since, holds = message.sender, message.meta.get("since"), message.meta.get("holds")
+        name, since, holds = message.sender, message.meta.get(SINCE), message.meta.get(HOLDS)
         if type(since) is not int or not self._members.enter(name, since):
             return
         self._supplied.discard(name)  # it may have been restarted, and then has nothing
-        returns = name in self._gone and holds == self._number
+        returns = name in self._gone and holds == self._local_round
         if returns:
             self._gone.discard(name)
             self._missing.add(name)
             self._present.add(name)
-        meta = {"wanted": self._number if returns else 0}
+        meta = {WANTED: self._local_round if returns else 0}
         with contextlib.suppress(zmq.ZMQError):  # gone again
-            self.endpoint.send(name, Message("welcome", self._spec.name, 0, meta))
+            self.endpoint.send(name, Message(Kind.WELCOME, self._spec.name, 0, meta))
 
     def _go_on(self, missing: set[str], arrived: int) -> bool:
         """At the deadline: go on with a quorum, wait once more, or give up: the scenario says."""
         late, few = self._plan.limits.late, ", ".join(sorted(missing)[:5])
-        self._recorder.note(self._spec.name, "deadline", self._round, missing=sorted(missing))
+        self._recorder.note(self._spec.name, Phase.DEADLINE, self._round, missing=sorted(missing))
         if late == "quorum" and arrived >= self._wanted():
             return True
         if late == "wait":
@@ -308,14 +322,17 @@ class RoundServer:
             f"({self._count(arrived)}); raise limits.round, or set limits.late"
         )
 
-    def _count(self, number: int) -> str:
-        return f"{number} of {len(self._present)}, {self._wanted()} wanted"
+    def _count(self, arrived: int) -> str:
+        return f"{arrived} of {len(self._present)}, {self._wanted()} wanted"
 
-    def _note(self, node: str, what: str, since: float | None = None, **details: object) -> None:
+    def _note(
+        self, node: str, what: Phase, since: float | None = None, **details: Unpack[Details]
+    ) -> None:
         start = now() if since is None else since
-        self._recorder.phase(node, what, start, now(), self._round, number=self._number, **details)
+        noted: Details = {"local_round": self._local_round, **details}
+        self._recorder.phase(node, what, start, now(), self._round, **noted)
 
     def _on_refusal(self, sender: str, refusal: Refused) -> None:
         self._recorder.note(
-            self._spec.name, "refused", self._round, peer=sender, reason=refusal.reason
+            self._spec.name, Phase.REFUSED, self._round, peer=sender, reason=refusal.reason
         )

@@ -1,5 +1,6 @@
 """What a node keeps through a crash, as on its own disk; only written where it may crash."""
 
+from contracts.messages import Kind
 from contracts.timeline import CrashEvent
 from nodes.inside import Inside
 from protocols.base import Tensors
@@ -26,4 +27,4 @@ class Storage:
     def write(self, round: int, tensors: Tensors) -> None:
         """Instead of what was there before."""
         if self._may_crash and tensors:
-            write_file(self._path, Message("checkpoint", self._name, round, {}, tensors))
+            write_file(self._path, Message(Kind.CHECKPOINT, self._name, round, {}, tensors))

@@ -6,8 +6,10 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Protocol, Unpack
 
+from contracts.control import Cells, Left, Word
+from contracts.events import Details, Phase
 from contracts.plan import Plan
 from contracts.timeline import (
     CrashEvent,
@@ -29,8 +31,10 @@ _LONGEST_WAIT = 3600.0  # seconds: what the kernel's timers hold has an end
 class Stage(Protocol):
     """What the timeline acts upon."""
 
-    def say(self, node: str, word: str, **data: Any) -> None: ...
-    def record(self, node: str, phase: str, start: float, end: float, **details: Any) -> None: ...
+    def say(self, node: str, said: Word) -> None: ...
+    def record(
+        self, node: str, phase: Phase, start: float, end: float, **details: Unpack[Details]
+    ) -> None: ...
     def crash(self, node: str) -> None: ...
     def restart(self, node: str) -> None: ...
 
@@ -47,9 +51,9 @@ class Handover:
     mode: str = ""
     position: tuple[float, float] | None = None
 
-    def note(self) -> dict[str, Any]:
+    def note(self) -> Details:
         """What the record says of it."""
-        note: dict[str, Any] = {"from": list(self.before), "to": list(self.to), "mode": self.mode}
+        note: Details = {"from": list(self.before), "to": list(self.to), "mode": self.mode}
         if self.position is not None:
             note["position"] = [round(metres, 3) for metres in self.position]
         return note
@@ -137,18 +141,18 @@ class Timeline:
         self.varying.leave(event.links)
         for name in event.links:
             self._links[name].change(event.up, event.down)
-        details = {"profile": event.profile, "links": list(event.links)}
-        self._stage.record(event.links[0], "link", event.at, self._now(), **details)
+        details: Details = {"profile": event.profile, "links": list(event.links)}
+        self._stage.record(event.links[0], Phase.LINK, event.at, self._now(), **details)
 
     def _outage(self, event: OutageEvent) -> None:
         self._radio.cut(event.links)
         late = self._now() - event.at
-        self._stage.record(event.what, "outage", event.at, event.until, late=late)
+        self._stage.record(event.what, Phase.OUTAGE, event.at, event.until, late=late)
         self._at(event.until, partial(self._outage_over, event))
 
     def _outage_over(self, event: OutageEvent) -> None:
         self._radio.restore(event.links)
-        self._stage.record(event.what, "restored", event.until, self._now())
+        self._stage.record(event.what, Phase.RESTORED, event.until, self._now())
 
     def _crash(self, at: float, node: str) -> None:
         if node in self._crashed | self._over:
@@ -158,7 +162,7 @@ class Timeline:
         for server in self._hears.get(node, ()):
             self._say_left(node, server)
         self._stage.crash(node)
-        self._stage.record(node, "crash", at, self._now())
+        self._stage.record(node, Phase.CRASH, at, self._now())
         self._tell_all_that_hear(node)
 
     def _restart(self, at: float, node: str) -> None:
@@ -166,7 +170,7 @@ class Timeline:
             return
         self._crashed.discard(node)
         self._stage.restart(node)
-        self._stage.record(node, "restart", at, self._now())
+        self._stage.record(node, Phase.RESTART, at, self._now())
         if node in self._hears:
             self._absent.discard(node)
             self._tell(node)
@@ -209,14 +213,9 @@ class Timeline:
         silent = not self._hears[client]
         self._hear(client, made.to)
         moment = self._now()
-        self._stage.record(
-            client,
-            "handover",
-            made.at,
-            moment,
-            link_seconds=moment - made.silent_from if silent else 0.0,
-            **made.note(),
-        )
+        link_seconds = moment - made.silent_from if silent else 0.0
+        details: Details = {"link_seconds": link_seconds, **made.note()}
+        self._stage.record(client, Phase.HANDOVER, made.at, moment, **details)
 
     def _hear(self, client: str, cells: tuple[str, ...]) -> None:
         """From now on this client hears these cells: their links, then word to all concerned."""
@@ -231,13 +230,13 @@ class Timeline:
 
     def _say_left(self, client: str, server: str) -> None:
         if server not in self._absent:
-            self._stage.say(server, "left", client=client, since=next(self._moments))
+            self._stage.say(server, Left(client, next(self._moments)))
 
     def _tell(self, client: str) -> None:
         if client not in self._absent:
             hears = [cell for cell in self._hears[client] if cell not in self._absent]
             since, over = next(self._moments), sorted(self._over)
-            self._stage.say(client, "cells", hears=hears, over=over, since=since)
+            self._stage.say(client, Cells(hears, over, since))
 
     def _tell_all_that_hear(self, server: str) -> None:
         for client, cells in self._hears.items():
@@ -270,8 +269,8 @@ class Timeline:
             self._at(event.at, partial(self._cross, event))
 
     def _leg(self, leg: Leg) -> None:
-        ways = {"from": list(leg.origin), "to": list(leg.target)}
-        self._stage.record(self._client(leg.client), "leg", leg.start, leg.end, **ways)
+        ways: Details = {"from": list(leg.origin), "to": list(leg.target)}
+        self._stage.record(self._client(leg.client), Phase.LEG, leg.start, leg.end, **ways)
         self._walk_on()
 
     def _cross(self, change: Change) -> None:

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import zmq
 
+from contracts.messages import REASON, SENT_AT, Kind
 from nodes.control import Control
 from nodes.phases import now
 from protocols.wire import Expected, Message, Refused, decode, encode
@@ -51,7 +52,7 @@ class Endpoint:
         self._context.term()
 
     def _send(self, route: list[bytes], message: Message) -> None:
-        message.meta["sent_at"] = now()
+        message.meta[SENT_AT] = now()
         self._socket.send_multipart([*route, *encode(message)], copy=False)
 
     def _frames(self, deadline: float) -> list[zmq.Frame] | None:
@@ -77,7 +78,7 @@ class Endpoint:
         message = decode([frame.buffer for frame in frames], expected)
         if message.sender != sender:
             raise Refused("malformed", f"signed by {message.sender!r}", sender)
-        if not isinstance(message.meta.get("sent_at"), float):
+        if not isinstance(message.meta.get(SENT_AT), float):
             raise Refused("malformed", "does not say when it was sent", sender)
         return message
 
@@ -120,7 +121,7 @@ class ServerEndpoint(Endpoint):
     def admit(self, children: tuple[str, ...], deadline: float) -> None:
         """Welcome every child, or say who did not come."""
         missing = set(children)
-        joining = Expected(kinds=frozenset({"join"}), max_bytes=self._max_bytes)
+        joining = Expected(kinds=frozenset({Kind.JOIN}), max_bytes=self._max_bytes)
         while missing:
             received = self.receive(deadline, joining)
             if received is None:
@@ -128,7 +129,7 @@ class ServerEndpoint(Endpoint):
                 raise NotJoined(f"{len(missing)} of {len(children)} did not join in time: {few}")
             if received.sender in missing:
                 missing.discard(received.sender)
-                self.send(received.sender, Message("welcome", self.name, 0))
+                self.send(received.sender, Message(Kind.WELCOME, self.name, 0))
 
     def send(self, child: str, message: Message) -> None:
         self._send([child.encode()], message)
@@ -152,7 +153,7 @@ class ServerEndpoint(Endpoint):
 
     def _refuse(self, route: bytes, child: str, refusal: Refused) -> None:
         self._note(child, refusal)
-        notice = Message("refused", self.name, 0, {"reason": refusal.reason})
+        notice = Message(Kind.REFUSED, self.name, 0, {REASON: refusal.reason})
         with contextlib.suppress(zmq.ZMQError):  # whoever it was is gone
             self._send([route], notice)
 
@@ -183,8 +184,8 @@ class ClientEndpoint(Endpoint):
 
     def join(self, deadline: float) -> None:
         """Ask to be let in and wait for the welcome."""
-        self.send(Message("join", self.name, 0))
-        welcome = Expected(kinds=frozenset({"welcome"}), max_bytes=self._max_bytes)
+        self.send(Message(Kind.JOIN, self.name, 0))
+        welcome = Expected(kinds=frozenset({Kind.WELCOME}), max_bytes=self._max_bytes)
         if self.receive(deadline, welcome) is None:
             raise NotJoined(f"no welcome from {self.parent} in time")
 

@@ -6,6 +6,7 @@ are done for all, and no round pays for them.
 
 import numpy as np
 
+from contracts.messages import SAMPLES, SENT_AT, Kind
 from protocols.averaging import WeightedMean
 from protocols.wire import Expected, Message, decode, encode
 
@@ -14,10 +15,12 @@ def warm_up() -> None:
     """One small model across the wire format and through an average."""
     weights = {"weights": np.ones(1 << 16, np.float32)}
     expected = Expected(
-        kinds=frozenset({"update"}), round=1, shapes={"weights": ("float32", (1 << 16,))}
+        kinds=frozenset({Kind.UPDATE}),
+        local_round=1,
+        shapes={"weights": ("float32", (1 << 16,))},
     )
     mean = WeightedMean()
     for samples in (1, 2):
-        message = Message("update", "warm-up", 1, {"samples": samples, "sent_at": 0.0}, weights)
+        message = Message(Kind.UPDATE, "warm-up", 1, {SAMPLES: samples, SENT_AT: 0.0}, weights)
         mean.add(decode(encode(message), expected).tensors, samples)
     mean.mean()

@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from contracts.messages import LOSS, SAMPLES
 from contracts.training import EXTRA_LABELS, Result
 from protocols.wire import Refused
 
@@ -33,7 +34,7 @@ class Package:
 
 def sample_count(package: Package) -> int:
     """The samples an update stands for, which weight it; Refused when it does not say."""
-    samples = package.meta.get("samples")
+    samples = package.meta.get(SAMPLES)
     if type(samples) is not int or samples < 0:
         raise Refused("malformed", f"no sample count: {samples!r:.40}")
     return samples
@@ -124,7 +125,7 @@ class Server:
 
     def upward(self) -> Package:
         """What an edge sends to its parent after its last aggregation."""
-        return Package({"samples": self.samples}, self.model)
+        return Package({SAMPLES: self.samples}, self.model)
 
 
 class Client:
@@ -155,4 +156,4 @@ class Client:
 
     def reply(self, package: Package, result: Result) -> Package:
         """What goes back to the parent."""
-        return Package({"samples": result.samples, "loss": result.loss}, result.tensors)
+        return Package({SAMPLES: result.samples, LOSS: result.loss}, result.tensors)

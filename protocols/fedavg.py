@@ -2,12 +2,13 @@
 
 w_n after tau_c local epochs (3); institutions average their clients by |D_n| (4) tau_i times, each
 time starting from their own average (5); the cloud averages institutions by |D^(m)| (6), and its
-model starts the next global iteration (7). Without institutions (4) is the cloud's own step.
+model starts the next global round (7). Without institutions (4) is the cloud's own step.
 """
 
 from dataclasses import dataclass
 from typing import Any
 
+from contracts.messages import EPOCHS
 from protocols import base
 from protocols.averaging import WeightedMean
 from protocols.base import Package, Work, sample_count
@@ -37,7 +38,7 @@ class Server(base.Server):
         self._mean = WeightedMean()
 
     def outgoing(self, child: str) -> Package:
-        return Package({"epochs": self.settings.local_epochs}, self.model)
+        return Package({EPOCHS: self.settings.local_epochs}, self.model)
 
     def add(self, child: str, package: Package) -> None:
         self._mean.add(package.tensors, sample_count(package))
@@ -54,4 +55,4 @@ class Client(base.Client):
     """Eq. (3): plain SGD for as many epochs as the server says."""
 
     def work(self, package: Package) -> Work:
-        return Work(epochs=package.meta["epochs"])
+        return Work(epochs=package.meta[EPOCHS])

@@ -20,6 +20,8 @@ from protocols.wire import Refused
 CLOUD = False
 HEARS_ALL_CELLS = True
 
+_CELLS = "cells"  # in an update's meta: how many cells its client hears
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -41,7 +43,7 @@ class Server(fedavg.Server):
     """An edge server: eq. (3)."""
 
     def add(self, child: str, package: Package) -> None:
-        cells = package.meta.get("cells")
+        cells = package.meta.get(_CELLS)
         if type(cells) is not int or cells < 1:
             raise Refused("malformed", f"no number of cells: {cells!r:.40}")
         self._mean.add(package.tensors, 1.0 if cells == 1 else self.settings.alpha)
@@ -66,7 +68,7 @@ class Client(fedavg.Client):
 
     def reply(self, package: Package, result: Result) -> Package:
         answer = super().reply(package, result)
-        answer.meta["cells"] = self._cells
+        answer.meta[_CELLS] = self._cells
         return answer
 
 

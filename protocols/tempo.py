@@ -1,5 +1,7 @@
 """Tempo (Ying, Li and Li, ICASSP 2022): the cloud tunes every institution's local epochs.
 
+The paper calls a global round a global iteration.
+
 Step 1: the cloud sends its model and tau_c^(m)(t) to institution m. Steps 2 and 3: the institution
 passes both to its clients and averages what comes back, tau_i times (eqs. 3-5). Step 4: the cloud
 averages the institutions (6). Step 5: it computes the next epochs from their divergences (9).
@@ -11,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from contracts.messages import EPOCHS
 from protocols import fedavg
 from protocols.base import Package, Tensors
 from protocols.weights import difference, norm
@@ -47,7 +50,7 @@ def epochs(divergences: Mapping[str, float], c: int) -> dict[str, int]:
 
 
 class Server(fedavg.Server):
-    """The cloud: eq. (6), then eq. (9) for the next iteration; c for all in the first."""
+    """The cloud: eq. (6), then eq. (9) for the next global round; c for all in the first."""
 
     def __init__(self, settings: Any, model: Tensors) -> None:
         super().__init__(settings, model)
@@ -55,7 +58,7 @@ class Server(fedavg.Server):
         self._received: dict[str, Tensors] = {}
 
     def outgoing(self, child: str) -> Package:
-        return Package({"epochs": self.epochs.get(child, self.settings.c)}, self.model)
+        return Package({EPOCHS: self.epochs.get(child, self.settings.c)}, self.model)
 
     def add(self, child: str, package: Package) -> None:
         super().add(child, package)
@@ -74,7 +77,7 @@ class Edge(fedavg.Server):
 
     def receive(self, package: Package) -> None:
         super().receive(package)
-        self._epochs = package.meta["epochs"]
+        self._epochs = package.meta[EPOCHS]
 
     def outgoing(self, child: str) -> Package:
-        return Package({"epochs": self._epochs}, self.model)
+        return Package({EPOCHS: self._epochs}, self.model)

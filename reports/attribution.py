@@ -6,12 +6,13 @@ from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Any
 
+from contracts.events import Phase
 from contracts.plan import Plan
 from reports.critical_path import Step, round_paths
 from reports.events import Event
 from reports.used_links import WAYS, UsedLinks
 
-WAIT = "wait"
+WAIT = Phase.WAIT
 BOTH = "links"  # as a phase: a tier's up and down together
 _ONE_SIDED = 2 / 3  # so much of a tier's time in one direction: the other does not matter
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from statistics import fmean
 
+from contracts.events import Phase
 from contracts.plan import Plan
 from reports.attribution import BOTH, WAIT, Attribution, Part, phase_or_both
 from reports.replay import Change
@@ -77,8 +78,8 @@ def _words(part: Part, node: str | None, plan: Plan) -> str:
         return "waiting that no phase explains"
     lower, _, upper = part.place.partition("-")
     whose = f"{node}'s" if node else _whose(lower, plan)
-    if part.phase in ("compute", "aggregate"):
-        return f"{whose} {'computing' if part.phase == 'compute' else 'aggregation'}"
+    if part.phase in (Phase.COMPUTE, Phase.AGGREGATE):
+        return f"{whose} {'computing' if part.phase == Phase.COMPUTE else 'aggregation'}"
     one = node is not None or len(_places(part, plan)) == 1
     kind = {UP: "uplink", DOWN: "downlink"}.get(part.phase, "link") + ("" if one else "s")
     if upper == "cloud":

@@ -11,6 +11,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from contracts.events import Phase
 from reports.events import Event
 
 
@@ -40,10 +41,12 @@ class PhaseIndex:
         for done in self._devices.values():
             done.sort(key=_end)
 
-    def phase(self, node: str, phase: str, number: int, peer: str | None = None) -> Event | None:
+    def phase(
+        self, node: str, phase: Phase, local_round: int, peer: str | None = None
+    ) -> Event | None:
         """The one with this peer, or else with none."""
-        found = self._phases.get((node, phase, number, peer or ""))
-        return found or self._phases.get((node, phase, number, ""))
+        found = self._phases.get((node, phase, local_round, peer or ""))
+        return found or self._phases.get((node, phase, local_round, ""))
 
     def before(self, node: str, moment: float) -> Iterator[Event]:
         """Computing and downloads, each the last that was over when the one after it began."""
@@ -57,29 +60,29 @@ class PhaseIndex:
         """The node's own computing that was under way in that time, last one first."""
         done = self._devices.get(node, [])
         for event in reversed(done[bisect_right(done, start, key=_end) :]):
-            if event.phase == "compute" and event.start < end:
+            if event.phase == Phase.COMPUTE and event.start < end:
                 yield event
 
-    def last_upload(self, server: str, number: int) -> Event | None:
-        """The update that reached the server last in its round of that number."""
-        return self._last_uploads.get((server, number))
+    def last_upload(self, server: str, local_round: int) -> Event | None:
+        """The update that reached the server last in that local round."""
+        return self._last_uploads.get((server, local_round))
 
     def served(self, server: str, round: int) -> list[int]:
-        """The numbers of the rounds a server held in a global iteration, last one first."""
+        """The local rounds that a server held in a global round, last one first."""
         return sorted(self._served.get((server, round), ()), reverse=True)
 
     def _file(self, event: Event) -> None:
-        if event.phase == "round":
+        if event.phase == Phase.ROUND:
             self.rounds.append(event)
-        if event.number is None:
+        if event.local_round is None:
             return
-        self._phases[event.node, event.phase, event.number, event.peer or ""] = event
-        if event.phase in ("compute", "download"):
+        self._phases[event.node, event.phase, event.local_round, event.peer or ""] = event
+        if event.phase in (Phase.COMPUTE, Phase.DOWNLOAD):
             self._devices.setdefault(event.node, []).append(event)
-        if event.phase == "aggregate":
-            self._served.setdefault((event.node, event.round), []).append(event.number)
-        if event.phase == "upload" and event.peer is not None:
-            key = event.peer, event.number
+        if event.phase == Phase.AGGREGATE:
+            self._served.setdefault((event.node, event.round), []).append(event.local_round)
+        if event.phase == Phase.UPLOAD and event.peer is not None:
+            key = event.peer, event.local_round
             before = self._last_uploads.get(key)
             if before is None or event.end > before.end:
                 self._last_uploads[key] = event
@@ -98,10 +101,10 @@ def round_paths(events: Iterable[Event]) -> list[tuple[Event, list[Step]]]:
     return [(event, critical_path(index, event)) for event in index.rounds]
 
 
-def _retrace_server(walk: "_Walk", index: PhaseIndex, server: str, number: int) -> None:
-    aggregate = index.phase(server, "aggregate", number)
+def _retrace_server(walk: "_Walk", index: PhaseIndex, server: str, local_round: int) -> None:
+    aggregate = index.phase(server, Phase.AGGREGATE, local_round)
     walk.take(aggregate)
-    upload = index.last_upload(server, number)
+    upload = index.last_upload(server, local_round)
     own = _computed_longer(index, aggregate, upload)
     if own is not None:
         walk.take(own)
@@ -111,7 +114,7 @@ def _retrace_server(walk: "_Walk", index: PhaseIndex, server: str, number: int) 
     walk.take(upload)
     for inner in index.served(upload.node, upload.round):
         _retrace_server(walk, index, upload.node, inner)
-    _retrace_device(walk, index, upload, number)
+    _retrace_device(walk, index, upload, local_round)
 
 
 def _computed_longer(
@@ -124,18 +127,18 @@ def _computed_longer(
     return next((own for own in found if own.start < upload.end), None)
 
 
-def _retrace_device(walk: "_Walk", index: PhaseIndex, upload: Event, number: int) -> None:
+def _retrace_device(walk: "_Walk", index: PhaseIndex, upload: Event, local_round: int) -> None:
     """Back to the download that the sender's device could not begin without."""
-    own = index.phase(upload.node, "compute", number, upload.peer)
+    own = index.phase(upload.node, Phase.COMPUTE, local_round, upload.peer)
     walk.take(own)
     began = min(own.start, upload.start) if own else upload.start
-    download = index.phase(upload.node, "download", number, upload.peer)
+    download = index.phase(upload.node, Phase.DOWNLOAD, local_round, upload.peer)
     if download is not None and download.end > began:
         walk.take(download)  # it began before all of the model was there
         return
     for event in index.before(upload.node, began):
         walk.take(event)
-        if event.phase == "download":
+        if event.phase == Phase.DOWNLOAD:
             return
 
 
@@ -159,7 +162,7 @@ class _Walk:
         self._wait(event.end)
         self._step(event.node, event.phase, event.start, event.peer)
         # Before a download it was its sender who had not sent yet.
-        sender = event.peer if event.phase == "download" else None
+        sender = event.peer if event.phase == Phase.DOWNLOAD else None
         self._waiting = sender or event.node
 
     def steps(self) -> list[Step]:
@@ -169,9 +172,9 @@ class _Walk:
     def _wait(self, start: float) -> None:
         """Until then nobody in the chain got on, but for what the waiting node computed itself."""
         for own in self._index.computing(self._waiting, start, self._reached):
-            self._step(self._waiting, "wait", max(start, own.end))
-            self._step(self._waiting, "compute", max(start, own.start))
-        self._step(self._waiting, "wait", start)
+            self._step(self._waiting, Phase.WAIT, max(start, own.end))
+            self._step(self._waiting, Phase.COMPUTE, max(start, own.start))
+        self._step(self._waiting, Phase.WAIT, start)
 
     def _step(self, node: str, phase: str, start: float, peer: str | None = None) -> None:
         start = max(start, self._start)

@@ -3,11 +3,12 @@
 from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
+from contracts.events import Phase
 from reports.canvas import COLOURS, MARKERS, new_figure, plain_frame, save
 from reports.events import Event
 
@@ -15,7 +16,7 @@ from reports.events import Event
 Decisions = dict[str, dict[str, list[tuple[int, float]]]]
 
 WORDS = {
-    "epochs": "local epochs in the next iteration",
+    "epochs": "local epochs in the next round",
     "divergences": "divergence from the global model",
     "angles": "angle to the average update (rad)",
     "smoothed_angles": "smoothed angle (rad)",
@@ -28,12 +29,12 @@ def decisions(events: Iterable[Event], server: str) -> Decisions:
     """Every figure that this server's method recorded for each of its children."""
     found: Decisions = defaultdict(lambda: defaultdict(list))
     for event in events:
-        if event.phase != "aggregate" or event.node != server:
+        if event.phase != Phase.AGGREGATE or event.node != server:
             continue
         for name, values in event.fields.items():
             if _per_child(values):
                 for child, value in values.items():
-                    found[name][child].append((event.number or event.round, float(value)))
+                    found[name][child].append((event.local_round or event.round, float(value)))
     # i2 comes before i10
     return {
         name: dict(sorted(children.items(), key=lambda item: (len(item[0]), item[0])))
@@ -57,7 +58,7 @@ def draw_decisions(path: Path, title: str, found: Decisions) -> None:
     save(figure, path)
 
 
-def _per_child(values: Any) -> bool:
+def _per_child(values: Any) -> TypeGuard[dict[str, float]]:
     return isinstance(values, dict) and all(type(v) in (int, float) for v in values.values())
 
 
@@ -74,7 +75,7 @@ def _draw(axes: Axes, label: str, children: dict[str, list[tuple[int, float]]]) 
             linewidth=1.5,
         )
     axes.set_title(label, fontsize=11)
-    axes.set_xlabel("global iteration")
+    axes.set_xlabel("global round")
     axes.xaxis.set_major_locator(MaxNLocator(nbins=8, steps=[1, 2, 5, 10], integer=True))
     axes.set_ylim(bottom=0)
     plain_frame(axes)

@@ -3,8 +3,9 @@
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+from contracts.events import Details
 from reports.record_files import json_lines
 from reports.replace import replace_text
 
@@ -20,9 +21,9 @@ class Event:
     round: int
     start: float
     end: float
-    number: int | None
+    local_round: int | None
     peer: str | None
-    fields: dict[str, Any]
+    fields: Details
 
     @property
     def seconds(self) -> float:
@@ -57,7 +58,7 @@ def _event(fields: dict[str, Any]) -> Event:
         round=fields["round"],
         start=fields["start"],
         end=fields["end"],
-        number=fields.get("number"),
+        local_round=fields.get("local_round"),
         peer=fields.get("peer"),
-        fields=fields,
+        fields=cast(Details, fields),
     )

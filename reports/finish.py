@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from contracts.events import Phase
 from reports import words
 from reports.cells import write_cells
 from reports.cells_figure import draw_cells
@@ -78,9 +79,9 @@ def _report_moves(records: RunRecords, summary: Summary) -> None:
     phases = {event.phase for event in events}
     moves = records.handovers
     hearing = Hearing(plan, moves)
-    if "members" in phases:
+    if Phase.MEMBERS in phases:
         write_membership(files.membership, events, hearing)
-    if "leg" in phases:
+    if Phase.LEG in phases:
         draw_map(files.map_figure, title, plan, events, moves)
     if moves:
         write_handovers(files.handovers, moves)

@@ -10,13 +10,14 @@ from math import inf
 from pathlib import Path
 from statistics import fmean
 
+from contracts.events import Phase
 from contracts.tables import HANDOVER_COLUMNS
 from reports.events import Event
 from reports.replace import replace_text
 
 MAKE_BEFORE_BREAK = "make-before-break"
 
-_OUTCOMES = ("joined", "abandoned", "resent")
+_OUTCOMES = (Phase.JOINED, Phase.ABANDONED, Phase.RESENT)
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ def handovers(events: Iterable[Event]) -> list[Handover]:
     moves: dict[str, list[Event]] = defaultdict(list)
     outcomes: dict[str, list[Event]] = defaultdict(list)
     for event in events:
-        if event.phase == "handover":
+        if event.phase == Phase.HANDOVER:
             moves[event.node].append(event)
         elif event.phase in _OUTCOMES:
             outcomes[event.node].append(event)
@@ -73,10 +74,10 @@ def happened(events: Sequence[Event], moves: Sequence[Handover]) -> Happened:
     return Happened(
         handovers=len(moves),
         service_interruption_mean_seconds=round(fmean(known), 6) if known else None,
-        abandoned=_count(events, "abandoned"),
-        resent=_count(events, "resent"),
-        outages=_count(events, "outage"),
-        crashes=_count(events, "crash"),
+        abandoned=_count(events, Phase.ABANDONED),
+        resent=_count(events, Phase.RESENT),
+        outages=_count(events, Phase.OUTAGE),
+        crashes=_count(events, Phase.CRASH),
     )
 
 
@@ -95,10 +96,10 @@ def write_handovers(path: Path, moves: Iterable[Handover]) -> None:
 
 
 def _handover(event: Event, until: float, outcomes: Sequence[Event]) -> Handover:
-    before, after = (tuple(event.fields.get(way) or ()) for way in ("from", "to"))
+    before, after = tuple(event.fields.get("from") or ()), tuple(event.fields.get("to") or ())
     mode, position = str(event.fields.get("mode", "")), event.fields.get("position")
     left, new = set(before) - set(after), set(after) - set(before)
-    joins = [e.end for e in outcomes if e.phase == "joined" and e.peer in new and e.end < until]
+    joins = [e.end for e in outcomes if e.phase == Phase.JOINED and e.peer in new and e.end < until]
     during = [e for e in outcomes if event.start <= e.start < until]
     return Handover(
         client=event.node,
@@ -110,8 +111,8 @@ def _handover(event: Event, until: float, outcomes: Sequence[Event]) -> Handover
         mode=mode,
         link_seconds=float(event.fields.get("link_seconds") or 0.0),
         service_seconds=0.0 if left < set(before) else _without_service(event, mode, joins),
-        abandoned=_count((e for e in during if e.peer in left), "abandoned"),
-        resent=_count((e for e in during if e.peer in new), "resent"),
+        abandoned=_count((e for e in during if e.peer in left), Phase.ABANDONED),
+        resent=_count((e for e in during if e.peer in new), Phase.RESENT),
         position=(float(position[0]), float(position[1])) if position else None,
     )
 

@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import PercentFormatter
 
+from contracts.events import Phase
 from reports.canvas import new_figure, plain_frame, save
 from reports.colours import PHASE_COLOURS
 from reports.comparison_figure import clocks_of
@@ -17,8 +18,13 @@ from reports.grid_figure import draw_times, dress_values, times_of
 from reports.link_study import Cell, LinkStudy
 from reports.used_links import WAYS
 
-_STACK = {"compute": "computing", "aggregate": "aggregation", "download": "download"}
-_STACK |= {"upload": "upload", "wait": "waiting"}  # from below
+_STACK: dict[str, str] = {  # from below
+    Phase.COMPUTE: "computing",
+    Phase.AGGREGATE: "aggregation",
+    Phase.DOWNLOAD: "download",
+    Phase.UPLOAD: "upload",
+    Phase.WAIT: "waiting",
+}
 _PHASE = {way: phase for phase, way in WAYS.items() if phase in _STACK}
 _HEIGHT = 6.8
 _SEEN = 0.005  # a share that a bar shows

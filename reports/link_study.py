@@ -7,6 +7,7 @@ from itertools import groupby
 from statistics import fmean
 
 from contracts.errors import BadInput
+from contracts.events import Phase
 from reports.attribution import BOTH, phase_or_both
 from reports.comparison import Group
 from reports.comparison_over import Over, compare_over
@@ -15,7 +16,7 @@ from reports.used_links import DOWN, UP
 
 COMPUTING, NETWORK, WAITING = "computing", "network", "waiting"
 KINDS = (COMPUTING, NETWORK, WAITING)
-_KIND = {"compute": COMPUTING, "aggregate": COMPUTING, UP: NETWORK, DOWN: NETWORK}
+_KIND = {Phase.COMPUTE: COMPUTING, Phase.AGGREGATE: COMPUTING, UP: NETWORK, DOWN: NETWORK}
 
 
 @dataclass(frozen=True)
@@ -108,9 +109,9 @@ def moves(largest: Sequence[tuple[str, str]]) -> str:
 def part_words(part: str) -> str:
     """For example: the edge-cloud upload; the clients' computing."""
     place, _, phase = part.rpartition(" ")
-    if phase == "compute":
+    if phase == Phase.COMPUTE:
         return f"the {place}s' computing" if place != "cloud" else "the cloud's computing"
-    if phase == "aggregate":
+    if phase == Phase.AGGREGATE:
         return f"aggregation at the {place}"
     words = {UP: "upload", DOWN: "download", BOTH: "link"}.get(phase)
     return f"the {place} {words}" if words else "waiting"

@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from contracts.events import Phase
 from contracts.run_directory import RunDirectory
 from reports.page_data import page_data
 from reports.run_records import RunRecords
 
 _REST = 2.0  # seconds between two readings, at least, ...
 _REST_TIMES = 10.0  # ... and so many times what the last one took: a tenth of a core at most
-_ROUND = b'"phase": "round"'
+_ROUND = f'"phase": "{Phase.ROUND}"'.encode()
 
 Mark = tuple[object, ...]
 

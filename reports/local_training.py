@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from statistics import fmean
 
+from contracts.events import Phase
 from contracts.plan import Plan
 from reports.events import Event
 
@@ -18,7 +19,7 @@ def local_training(events: Iterable[Event], plan: Plan) -> dict[str, float]:
     """
     spent: dict[tuple[str, int], float] = defaultdict(float)
     for event in events:
-        if event.phase == "compute" and plan.node(event.node).role == "client":
+        if event.phase == Phase.COMPUTE and plan.node(event.node).role == "client":
             spent[event.node, event.round] += event.seconds
     by_device: dict[str, list[float]] = defaultdict(list)
     for (node, _), seconds in spent.items():

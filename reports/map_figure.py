@@ -15,6 +15,7 @@ from matplotlib.patches import Circle, Patch
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import MaxNLocator
 
+from contracts.events import Phase
 from contracts.plan import Plan
 from netem.mobility import centres
 from reports.canvas import COLOURS, new_figure, plain_frame, save
@@ -27,13 +28,13 @@ from reports.words import duration
 Point = tuple[float, float]
 
 _MOST_ROWS = 40
-_OPEN_ENDED = ("leg", "outage")  # phases that may end after the run
+_OPEN_ENDED = (Phase.LEG, Phase.OUTAGE)  # phases that may end after the run
 _BAR = 0.78  # of a row's height
 _NOTES = {  # what is marked in a client's row, how, and in words
-    "abandoned": ("X", "update abandoned"),
-    "resent": ("^", "update sent again"),
-    "crash": ("s", "crash"),
-    "restart": ("o", "restart"),
+    Phase.ABANDONED: ("X", "update abandoned"),
+    Phase.RESENT: ("^", "update sent again"),
+    Phase.CRASH: ("s", "crash"),
+    Phase.RESTART: ("o", "restart"),
 }
 
 
@@ -114,7 +115,7 @@ def _paths(events: Iterable[Event], end: float) -> dict[str, list[Point]]:
     """The corners of each client's way, and where it was in the end; events in order of time."""
     found: dict[str, list[Point]] = {}
     for leg in events:
-        if leg.phase != "leg":
+        if leg.phase != Phase.LEG:
             continue
         (x, y), (to_x, to_y) = leg.fields["from"], leg.fields["to"]
         path = found.setdefault(leg.node, [(x, y)])

@@ -12,12 +12,16 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
+from contracts.events import Phase
 from reports.canvas import COLOURS
 from reports.events import Event
 
 _HANDOVER, _OUTAGE, _CHANGE = COLOURS[3], "0.5", "0.3"
-_WORDS = {"crash": ("crashes", "crash"), "restart": ("restarts", "restart")}
-_STYLES = {"crash": "-", "restart": "--", "link": ":"}
+_WORDS: dict[str, tuple[str, str]] = {
+    Phase.CRASH: ("crashes", "crash"),
+    Phase.RESTART: ("restarts", "restart"),
+}
+_STYLES: dict[str, str] = {Phase.CRASH: "-", Phase.RESTART: "--", Phase.LINK: ":"}
 _MOST_LETTERS = 8  # with more moments than that the lines have no names
 _MOST_NAMES = 2  # of what changed at the same moment
 _CROWDED = 60  # from so many handovers on, the ticks are pale
@@ -43,9 +47,9 @@ def marks(events: Iterable[Event], until: float) -> Marks:
     for event in events:
         if event.start > until:
             continue
-        if event.phase == "handover":
+        if event.phase == Phase.HANDOVER:
             moves.append(event.start)
-        elif event.phase == "outage":
+        elif event.phase == Phase.OUTAGE:
             outages.append((event.start, event.end))
         elif event.phase in _STYLES:
             changes[event.start, event.phase].append(event)

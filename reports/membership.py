@@ -10,6 +10,7 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
+from contracts.events import Phase
 from contracts.plan import Plan
 from contracts.tables import MEMBERSHIP_COLUMNS
 from reports.events import Event
@@ -63,15 +64,15 @@ def write_membership(path: Path, events: Sequence[Event], hearing: Hearing) -> N
 def _rows(events: Sequence[Event], hearing: Hearing) -> Iterator[tuple[Any, ...]]:
     arrivals: dict[tuple[str | None, int | None], list[float]] = defaultdict(list)
     for event in events:
-        if event.phase == "upload":
-            arrivals[event.peer, event.number].append(event.end)
-    begun = [event for event in events if event.phase == "members"]
+        if event.phase == Phase.UPLOAD:
+            arrivals[event.peer, event.local_round].append(event.end)
+    begun = [event for event in events if event.phase == Phase.MEMBERS]
     for event, until in zip(begun, _ends(begun), strict=True):
         members = event.fields.get("members") or []
         shared = sum(len(hearing.at(client, event.start)) > 1 for client in members)
-        arrived = sum(event.start <= end < until for end in arrivals[event.node, event.number])
+        arrived = sum(event.start <= end < until for end in arrivals[event.node, event.local_round])
         counts = len(members) - shared, shared, arrived
-        yield event.round, event.number, event.node, " ".join(members), *counts
+        yield event.round, event.local_round, event.node, " ".join(members), *counts
 
 
 def _ends(begun: Sequence[Event]) -> list[float]:
@@ -79,7 +80,7 @@ def _ends(begun: Sequence[Event]) -> list[float]:
     again: dict[tuple[str, int | None], float] = {}
     ends = []
     for event in reversed(begun):
-        key = event.node, event.number
+        key = event.node, event.local_round
         ends.append(again.get(key, inf))
         again[key] = event.start
     return ends[::-1]

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from dataclasses import dataclass
 
+from contracts.events import Phase
 from reports.events import Event
 
 # Every sleep ends a little late; only from this share of a node's computing on is it worth a name.
@@ -24,7 +25,7 @@ def overruns(events: list[Event]) -> Overruns:
     late: dict[str, float] = defaultdict(float)
     computing: dict[str, float] = defaultdict(float)
     for event in events:
-        if event.phase == "compute":
+        if event.phase == Phase.COMPUTE:
             late[event.node] += event.fields.get("overrun") or 0.0
             computing[event.node] += event.seconds
     total, whole = sum(late.values()), sum(computing.values())

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from contracts.events import Phase
 from reports.events import Event
 from reports.words import duration
 
@@ -20,7 +21,8 @@ def happenings(events: Iterable[Event]) -> dict[str, Any]:
 
 
 def _handover(event: Event) -> str:
-    before, after = (" and ".join(event.fields.get(way) or ["nobody"]) for way in ("from", "to"))
+    before = " and ".join(event.fields.get("from") or ["nobody"])
+    after = " and ".join(event.fields.get("to") or ["nobody"])
     silent = float(event.fields.get("link_seconds") or 0.0)
     return f"from {before} to {after}" + (f", {duration(silent)} without a link" if silent else "")
 
@@ -38,16 +40,16 @@ def _missing(event: Event) -> str:
 
 
 _WORDS: dict[str, Callable[[Event], str]] = {
-    "handover": _handover,
-    "outage": lambda event: f"no link for {duration(event.seconds)}",
-    "link": _link,
-    "crash": lambda _: "its process ended",
-    "restart": lambda _: "its process began anew",
-    "abandoned": lambda event: f"left before its update had reached {event.peer}",
-    "resent": lambda event: f"sent its update to {event.peer} again",
-    "deadline": _missing,
-    "unreachable": lambda _: "could not be sent the model",
-    "late": lambda event: f"its update came too late for {event.peer}",
-    "refused": lambda event: f"refused a message of {event.peer}: {event.fields.get('reason')}",
-    "empty": lambda event: f"had no clients for {duration(event.seconds)}",
+    Phase.HANDOVER: _handover,
+    Phase.OUTAGE: lambda event: f"no link for {duration(event.seconds)}",
+    Phase.LINK: _link,
+    Phase.CRASH: lambda _: "its process ended",
+    Phase.RESTART: lambda _: "its process began anew",
+    Phase.ABANDONED: lambda event: f"left before its update had reached {event.peer}",
+    Phase.RESENT: lambda event: f"sent its update to {event.peer} again",
+    Phase.DEADLINE: _missing,
+    Phase.UNREACHABLE: lambda _: "could not be sent the model",
+    Phase.LATE: lambda event: f"its update came too late for {event.peer}",
+    Phase.REFUSED: lambda event: f"refused a message of {event.peer}: {event.fields.get('reason')}",
+    Phase.EMPTY: lambda event: f"had no clients for {duration(event.seconds)}",
 }

@@ -4,11 +4,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from contracts.events import Phase
 from reports.critical_path import Step
 from reports.events import Event
 from reports.run_records import RunRecords
 
-PHASES = ("download", "compute", "upload", "aggregate", "supply", "wait")
+PHASES = (Phase.DOWNLOAD, Phase.COMPUTE, Phase.UPLOAD, Phase.AGGREGATE, Phase.SUPPLY, Phase.WAIT)
 _SHOWN = PHASES[:-1]  # what is left blank was waiting
 
 
@@ -19,9 +20,9 @@ def waterfall(records: RunRecords, nodes: dict[str, int], most_bars: int) -> dic
     """
     bars: dict[int, list[Event]] = defaultdict(list)
     for event in records.events:
-        if event.phase in _SHOWN and event.number is not None and event.node in nodes:
+        if event.phase in _SHOWN and event.local_round is not None and event.node in nodes:
             bars[event.round].append(event)
-    ends = {event.round: event for event in records.events if event.phase == "round"}
+    ends = {event.round: event for event in records.events if event.phase == Phase.ROUND}
     kept = _kept(sorted(bars), sum(map(len, bars.values())), most_bars)
     rounds = []
     for number in kept:

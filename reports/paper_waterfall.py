@@ -3,6 +3,7 @@
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
+from contracts.events import Phase
 from reports.canvas import new_figure, plain_frame
 from reports.colours import PHASE_COLOURS
 from reports.events import Event
@@ -25,7 +26,7 @@ def draw_waterfall(records: RunRecords, width: float, round: int | None) -> Figu
     began = path[0].start
     bars = [e for e in records.events if e.round == number and _is_shown(e)]
     busy = {event.node for event in bars}
-    on_path = {step.node for step in path if step.phase != "wait"}
+    on_path = {step.node for step in path if step.phase != Phase.WAIT}
     shown = busy if len(busy) <= _MOST_ROWS else on_path
     rows = {name: at for at, name in enumerate(n.name for n in plan.nodes if n.name in shown)}
     scale, unit = time_unit(path[-1].end - began)
@@ -36,7 +37,7 @@ def draw_waterfall(records: RunRecords, width: float, round: int | None) -> Figu
             start, length = (event.start - began) / scale, event.seconds / scale
             axes.barh(rows[event.node], length, _BAR, start, color=PHASE_COLOURS[event.phase])
     for step in path:
-        if step.phase != "wait" and step.node in rows:
+        if step.phase != Phase.WAIT and step.node in rows:
             ends = (step.start - began) / scale, (step.end - began) / scale
             axes.hlines(rows[step.node] + 0.45, *ends, color="black", linewidth=1.2)
     axes.set_yticks(list(rows.values()), list(rows), fontsize=6)
@@ -54,5 +55,5 @@ def draw_waterfall(records: RunRecords, width: float, round: int | None) -> Figu
 
 
 def _is_shown(event: Event) -> bool:
-    known = event.phase in PHASE_COLOURS and event.phase != "wait"
-    return known and event.number is not None
+    known = event.phase in PHASE_COLOURS and event.phase != Phase.WAIT
+    return known and event.local_round is not None

@@ -14,13 +14,15 @@ from dataclasses import dataclass
 from functools import cache
 from math import inf
 
+from contracts.events import Phase
 from contracts.plan import Plan
 from netem.transfer_time import Transfer
 from reports.events import Event
 from reports.used_links import UP, WAYS, UsedLinks
 
-_OWN = ("compute", "aggregate", "download", "deadline")  # what a node gets on after
-_PHASES = (*_OWN, "supply", "upload", "abandoned")
+# What a node gets on after.
+_OWN = (Phase.COMPUTE, Phase.AGGREGATE, Phase.DOWNLOAD, Phase.DEADLINE)
+_PHASES = (*_OWN, Phase.SUPPLY, Phase.UPLOAD, Phase.ABANDONED)
 _GRAIN = 1e-6  # seconds: what began so little before another ended may have waited for it
 
 
@@ -36,7 +38,9 @@ class Change:
     memory: float = 1.0  # of aggregating
 
     def faster(self, phase: str) -> float:
-        return {"compute": self.speed, "aggregate": self.memory}.get(phase, 1.0)
+        if phase == Phase.COMPUTE:
+            return self.speed
+        return self.memory if phase == Phase.AGGREGATE else 1.0
 
 
 class Replay:
@@ -48,14 +52,16 @@ class Replay:
         self._links = UsedLinks(plan)
         self._roles = {node.name: node.role for node in plan.nodes}
         self._supplies = {
-            (e.node, e.peer, e.number): e.bytes for e in self._events if e.phase == "supply"
+            (e.node, e.peer, e.local_round): e.bytes
+            for e in self._events
+            if e.phase == Phase.SUPPLY
         }
         self._lengths = [event.seconds for event in self._events]
         self._at: dict[str | None, list[int]] = defaultdict(list)
         for i, place in enumerate(self._places()):
             self._at[place].append(i)
         self._waits = list(_waits(self._events))
-        self._outages = [(e.start, e.end) for e in events if e.phase == "outage"]
+        self._outages = [(e.start, e.end) for e in events if e.phase == Phase.OUTAGE]
         self._rounds = list(_rounds(events, self._events, set(plan.tops)))
 
     def elapsed(self, change: Change) -> float:
@@ -107,8 +113,9 @@ class Replay:
 
     def _size(self, event: Event) -> int:
         """What went ahead of the first model took the same link's time."""
-        ahead = (event.node, event.peer, event.number) if event.phase == "download" else None
-        return event.bytes + self._supplies.get(ahead, 0) if ahead else event.bytes
+        if event.phase != Phase.DOWNLOAD:
+            return event.bytes
+        return event.bytes + self._supplies.get((event.node, event.peer, event.local_round), 0)
 
 
 @cache
@@ -151,22 +158,22 @@ class _Seen:
         for place, event in enumerate(events):
             if event.phase in _OWN:
                 self._own[event.node, event.phase].append(place)
-            elif event.phase in ("upload", "abandoned"):
-                self._arrivals[event.peer, event.number].append(place)
+            elif event.phase in (Phase.UPLOAD, Phase.ABANDONED):
+                self._arrivals[event.peer, event.local_round].append(place)
         for places in self._own.values():
             places.sort(key=self._end)
 
     def before(self, event: Event) -> Iterator[int]:
-        if event.phase == "abandoned":
+        if event.phase == Phase.ABANDONED:
             return  # the timeline's hour is fixed
-        sends = event.phase in ("download", "supply")
+        sends = event.phase in (Phase.DOWNLOAD, Phase.SUPPLY)
         origin = event.peer if sends and event.peer is not None else event.node
         for phase in _OWN:
             last = self._last(origin, phase, event.start)
             yield from last
-        if event.phase == "compute":
+        if event.phase == Phase.COMPUTE:
             yield from self._models(event)
-        if event.phase in ("aggregate", "compute"):
+        if event.phase in (Phase.AGGREGATE, Phase.COMPUTE):
             yield from self._updates(event)
 
     def _last(self, node: str, phase: str, moment: float) -> list[int]:
@@ -176,17 +183,17 @@ class _Seen:
 
     def _models(self, event: Event) -> Iterator[int]:
         """All that had come since the device last began to train: it waits for several servers."""
-        last = self._last(event.node, "compute", event.start)
+        last = self._last(event.node, Phase.COMPUTE, event.start)
         since = self._events[last[0]].start if last else -inf
-        places = self._own.get((event.node, "download"), [])
+        places = self._own.get((event.node, Phase.DOWNLOAD), [])
         first = bisect_right(places, since, key=self._end)
         yield from places[first : bisect_right(places, event.start + _GRAIN, key=self._end)]
 
     def _updates(self, event: Event) -> list[int]:
         """Of the same round; none when the server began beside its clients' training."""
-        arrived = self._arrivals.get((event.node, event.number), [])
+        arrived = self._arrivals.get((event.node, event.local_round), [])
         there = [i for i in arrived if self._end(i) <= event.start + _GRAIN]
-        return there if event.phase == "aggregate" or len(there) == len(arrived) else []
+        return there if event.phase == Phase.AGGREGATE or len(there) == len(arrived) else []
 
     def _end(self, place: int) -> float:
         return self._events[place].end
@@ -198,10 +205,10 @@ def _rounds(
     """For each finished round the phases at its end, and how long after them it was over."""
     at_end: dict[int, list[int]] = defaultdict(list)
     for place, event in enumerate(phases):
-        if event.node in tops and event.phase in ("aggregate", "compute"):
+        if event.node in tops and event.phase in (Phase.AGGREGATE, Phase.COMPUTE):
             at_end[event.round].append(place)
     for event in events:
-        if event.phase == "round":
+        if event.phase == Phase.ROUND:
             done = [i for i in at_end[event.round] if phases[i].end <= event.end + _GRAIN]
             if done:
                 yield done, event.end - max(phases[i].end for i in done)

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from statistics import fmean
 from typing import Any
 
+from contracts.events import Phase
 from reports.critical_path import Step
 from reports.events import Event
 
@@ -29,13 +30,13 @@ def stragglers(events: Iterable[Event], steps: Iterable[Step]) -> list[Straggler
     """All nodes that ever came last, the one that was waited for longest first."""
     arrivals: dict[tuple[str, int], dict[str, float]] = defaultdict(dict)
     for event in events:
-        if event.phase == "upload" and event.peer is not None and event.number is not None:
-            arrivals[event.peer, event.number][event.node] = event.end
+        if event.phase == Phase.UPLOAD and event.peer is not None and event.local_round is not None:
+            arrivals[event.peer, event.local_round][event.node] = event.end
     found: dict[str, Straggler] = {}
     for ends in arrivals.values():
         _count(found, ends)
     for step in steps:
-        if step.phase == "upload" and step.node in found:
+        if step.phase == Phase.UPLOAD and step.node in found:
             found[step.node].on_critical_path += 1
     late = [straggler for straggler in found.values() if straggler.last]
     return sorted(late, key=lambda s: (-s.others_waited_seconds, -s.last, s.node))

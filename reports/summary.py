@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from contracts.events import Phase
 from contracts.provenance import Provenance
 from reports.cells import CellScores
 from reports.events import Event
@@ -122,7 +123,7 @@ def summarise(
     counted = traffic.last_round > 0
     rounds = [row.round for row in rows]
     refused = Counter(
-        str(event.fields.get("reason")) for event in events if event.phase == "refused"
+        str(event.fields.get("reason")) for event in events if event.phase == Phase.REFUSED
     )
     return Summary(
         name=facts.name,

@@ -6,12 +6,13 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from pathlib import Path
 
+from contracts.events import Phase
 from contracts.plan import Plan
 from contracts.tables import LINK_COLUMNS, LinkRow
 from reports.events import Event
 from reports.record_files import growing_table
 
-_CARRIES = {"upload": "up", "download": "down", "supply": "down"}
+_CARRIES: dict[str, str] = {Phase.UPLOAD: "up", Phase.DOWNLOAD: "down", Phase.SUPPLY: "down"}
 
 
 @dataclass

@@ -4,13 +4,15 @@ from bisect import bisect_right
 from collections import defaultdict
 from dataclasses import replace
 
+from contracts.events import Phase
 from contracts.links import LinkSpec, Shape
 from contracts.plan import Plan
 from contracts.timeline import LinkChangeEvent
 from reports.events import Event
 
 UP, DOWN = "up", "down"
-WAYS = {"upload": UP, "download": DOWN, "supply": DOWN}  # a supply goes ahead of the first model
+# A supply goes ahead of the first model.
+WAYS: dict[str, str] = {Phase.UPLOAD: UP, Phase.DOWNLOAD: DOWN, Phase.SUPPLY: DOWN}
 
 _Shapes = tuple[Shape, Shape]
 

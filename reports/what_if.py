@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from contracts.events import Phase
 from contracts.links import Shape
 from contracts.plan import Plan
 from reports.attribution import Attribution, is_transfer
@@ -58,9 +59,9 @@ def _changes(attributed: Attribution, plan: Plan) -> Iterator[tuple[Change, str]
         ways = {part.phase for part in worth if part.place == place}
         yield from _link_changes(place, ways, plan)
     for part in worth:
-        if part.phase == "compute":
+        if part.phase == Phase.COMPUTE:
             yield Change(part.place, speed=2.0), "on devices twice as fast"
-        elif part.phase == "aggregate":
+        elif part.phase == Phase.AGGREGATE:
             yield Change(part.place, memory=2.0), "with memory twice as fast"
 
 

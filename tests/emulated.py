@@ -57,9 +57,9 @@ class Outcome:
         found: dict[str, Any] = json.loads((self.directory / "summary.json").read_text())
         return found
 
-    def events(self, phase: str) -> list[dict[str, Any]]:
+    def events(self, phase: str | None = None) -> list[dict[str, Any]]:
         lines = (self.directory / "events.jsonl").read_text().splitlines()
-        return [event for event in map(json.loads, lines) if event["phase"] == phase]
+        return [event for event in map(json.loads, lines) if phase in (None, event["phase"])]
 
 
 def command(scenario: str, folder: Path, *options: str) -> list[str]:

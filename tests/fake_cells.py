@@ -40,7 +40,7 @@ def write_run(
     (directory / "plan.json").write_text(plan.to_json())
     write_lines(directory / "evaluations.jsonl", lines)
     ends = [
-        event("edge3", "round", number, 10.0 * (number - 1), 10.0 * number)
-        for number in range(1, rounds + 1)
+        event("edge3", "round", round, 10.0 * (round - 1), 10.0 * round)
+        for round in range(1, rounds + 1)
     ]
     write_lines(directory / "events.jsonl", ends)

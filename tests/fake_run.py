@@ -70,7 +70,7 @@ class FakeRun:
         (directory / "plan.json").write_text(self.plan.to_json())
         self._write_evaluations(rounds)
         self._write_links(rounds)
-        events = [e for number in range(1, rounds + 1) for e in self._round(number)]
+        events = [e for round in range(1, rounds + 1) for e in self._round(round)]
         self.write_events(events[::-1])
 
     def write_events(self, events: list[Fields]) -> None:
@@ -103,23 +103,23 @@ class FakeRun:
             ]
         (self.directory / "links.csv").write_text("\n".join(lines) + "\n")
 
-    def _round(self, number: int) -> list[Fields]:
-        began, length = 20.0 * (number - 1), 20.0
+    def _round(self, round: int) -> list[Fields]:
+        began, length = 20.0 * (round - 1), 20.0
         found: list[Fields] = []
         last = began + length - 1
         for place, name in enumerate(self.plan.nodes[0].children):
             done = began + 1 + (16 if place == 1 else 10 + place)
-            moved = {"number": number, "peer": "cloud", "bytes": MODEL_BYTES}
+            moved = {"local_round": round, "peer": "cloud", "bytes": MODEL_BYTES}
             timing = {"modelled": done - began - 1.25, "overrun": 0.25, "epochs": 2}
             found += [
-                event(name, "download", number, began, began + 1, **moved),
-                event(name, "compute", number, began + 1, done, number=number, **timing),
-                event(name, "upload", number, done, done + 2, **moved),
-                event(name, "wait", number, done + 2, last, number=number),
+                event(name, "download", round, began, began + 1, **moved),
+                event(name, "compute", round, began + 1, done, local_round=round, **timing),
+                event(name, "upload", round, done, done + 2, **moved),
+                event(name, "wait", round, done + 2, last, local_round=round),
             ]
         return [
             *found,
-            event("cloud", "wait", number, began, last, number=number),
-            event("cloud", "aggregate", number, last, began + length, number=number),
-            event("cloud", "round", number, began, began + length),
+            event("cloud", "wait", round, began, last, local_round=round),
+            event("cloud", "aggregate", round, last, began + length, local_round=round),
+            event("cloud", "round", round, began, began + length),
         ]

@@ -21,16 +21,16 @@ def write_large_run(directory: Path, nodes: int = 200, rounds: int = 100) -> Non
     draw = random.Random(1)
     events: list[dict[str, Any]] = []
     start = 0.0
-    for number in range(1, rounds + 1):
-        found, end = _round(plan, number, start, draw)
-        events += [*found, event("cloud", "round", number, start, end)]
+    for round in range(1, rounds + 1):
+        found, end = _round(plan, round, start, draw)
+        events += [*found, event("cloud", "round", round, start, end)]
         start = end
     _write_lines(directory / "events.jsonl", events)
     scores = [{"round": n, "key": "global", "accuracy": 0.8 * n / (n + 5)} for n in range(rounds)]
     _write_lines(directory / "evaluations.jsonl", scores)
     carried = [
-        f"{number},{link.name},{link.tier},{MODEL_BYTES},{MODEL_BYTES},300,300,0,0"
-        for number in range(1, rounds + 1)
+        f"{round},{link.name},{link.tier},{MODEL_BYTES},{MODEL_BYTES},300,300,0,0"
+        for round in range(1, rounds + 1)
         for link in plan.links
     ]
     (directory / "links.csv").write_text("\n".join([COLUMNS, *carried]) + "\n")
@@ -55,36 +55,36 @@ def _plan(clients: int, rounds: int) -> Plan:
 
 
 def _round(
-    plan: Plan, number: int, start: float, draw: random.Random
+    plan: Plan, round: int, start: float, draw: random.Random
 ) -> tuple[list[dict[str, Any]], float]:
     found, last = [], start
     for edge in (node for node in plan.nodes if node.role == "edge"):
         began = start + draw.uniform(0.2, 0.4)
-        found.append(_transfer(edge.name, "download", number, start, began, "cloud"))
+        found.append(_transfer(edge.name, "download", round, start, began, "cloud"))
         ends = []
         for client in (node.name for node in plan.nodes if node.parent == edge.name):
             there = began + draw.uniform(0.1, 0.2)
             trained = there + draw.uniform(4, 6)
             ends.append(trained + draw.uniform(0.1, 0.2))
             found += [
-                _transfer(client, "download", number, began, there, edge.name),
-                event(client, "compute", number, there, trained, number=number, peer=edge.name),
-                _transfer(client, "upload", number, trained, ends[-1], edge.name),
+                _transfer(client, "download", round, began, there, edge.name),
+                event(client, "compute", round, there, trained, local_round=round, peer=edge.name),
+                _transfer(client, "upload", round, trained, ends[-1], edge.name),
             ]
         done, arrived = max(ends), max(ends) + draw.uniform(0.2, 0.4)
-        found.append(event(edge.name, "aggregate", number, done, done, number=number))
-        found.append(_transfer(edge.name, "upload", number, done, arrived, "cloud"))
+        found.append(event(edge.name, "aggregate", round, done, done, local_round=round))
+        found.append(_transfer(edge.name, "upload", round, done, arrived, "cloud"))
         last = max(last, arrived)
     return [
         *found,
-        event("cloud", "aggregate", number, last, last + 0.1, number=number),
+        event("cloud", "aggregate", round, last, last + 0.1, local_round=round),
     ], last + 0.1
 
 
 def _transfer(
-    node: str, phase: str, number: int, start: float, end: float, peer: str
+    node: str, phase: str, round: int, start: float, end: float, peer: str
 ) -> dict[str, Any]:
-    return event(node, phase, number, start, end, number=number, peer=peer, bytes=MODEL_BYTES)
+    return event(node, phase, round, start, end, local_round=round, peer=peer, bytes=MODEL_BYTES)
 
 
 def _write_lines(path: Path, lines: list[dict[str, Any]]) -> None:

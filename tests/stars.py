@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import zmq
 
+from contracts.control import Events
+from contracts.events import EventFields, Phase
 from contracts.plan import Plan
 from nodes.control import Control
 from nodes.parent import Parent
@@ -33,11 +35,14 @@ class Listener:
         self.recorder = Recorder(Control(ours))
         self._control = Control(theirs)
 
-    def events(self, phase: str) -> list[dict[str, Any]]:
-        self.recorder.note("test", "end", 0)  # so that there is something to hand over
+    def events(self, phase: str | None = None) -> list[EventFields]:
+        self.recorder.note("test", Phase.RESTORED, 0)  # so that there is something to hand over
         self.recorder.flush()
-        events = [event for message in self._control.read() for event in message["events"]]
-        return [event for event in events if event["phase"] == phase]
+        events: list[EventFields] = []
+        for said in self._control.read():
+            assert isinstance(said, Events)
+            events += said.events
+        return [event for event in events if phase in (None, event["phase"])]
 
 
 class Star:
@@ -69,7 +74,9 @@ class Star:
         """A client that takes the next model and answers at once."""
         message = self.parents[name].next_model()
         assert message is not None
-        self.parents[name].send_update(message.round, Package({"samples": samples}, model(value)))
+        self.parents[name].send_update(
+            message.local_round, Package({"samples": samples}, model(value))
+        )
         return message
 
     def close(self) -> None:

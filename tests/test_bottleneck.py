@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from contracts.events import Details
 from contracts.links import Shape
 from contracts.plan import Plan
 from reports.attribution import attribute
@@ -29,7 +30,7 @@ def _round(download: float, compute: float, upload: float, late: str = "client2"
     events = []
     for client in ("client1", "client2"):
         trained = download + compute + (client == late)
-        size = {"bytes": 1_000_000}
+        size: Details = {"bytes": 1_000_000}
         events += [
             Event(client, "download", 1, 0.0, download, 1, "cloud", size),
             Event(client, "compute", 1, download, trained, 1, "cloud", {}),
@@ -127,7 +128,11 @@ def test_a_part_that_is_nobodys_in_particular_is_everybodys() -> None:
     first = _round(1.0, 7.0, 1.0, late="client1")
     second = [
         dataclasses.replace(
-            e, start=e.start + 10, end=e.end + 10, round=2, number=e.number and e.number + 1
+            e,
+            start=e.start + 10,
+            end=e.end + 10,
+            round=2,
+            local_round=e.local_round and e.local_round + 1,
         )
         for e in _round(1.0, 7.0, 1.0, late="client2")
     ]

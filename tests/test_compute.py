@@ -123,7 +123,7 @@ def test_the_learning_rate_follows_its_schedule() -> None:
     task = star_scenario()["task"] | {"learning_rate": 0.001, "learning_rate_decay": 0.995}
     plan = planned(star_scenario(task=task))
 
-    Computer(plan.node("client1"), plan, host).train(job(Work(1)), number=3)
+    Computer(plan.node("client1"), plan, host).train(job(Work(1)), local_round=3)
 
     assert host.tasks[0].learning_rate == pytest.approx(0.001 * 0.995**2)
 
@@ -132,8 +132,8 @@ def test_seeds_repeat_with_the_runs_seed_and_differ_between_rounds() -> None:
     hosts = [Host(), Host(), Host()]
 
     for host, seed in zip(hosts, (1, 1, 2), strict=True):
-        for number in (1, 2):
-            computer(host, 0.0, seed).train(job(Work(1)), number)
+        for local_round in (1, 2):
+            computer(host, 0.0, seed).train(job(Work(1)), local_round)
 
     seeds = [[task.seed for task in host.tasks] for host in hosts]
     assert seeds[0] == seeds[1]

@@ -1,7 +1,6 @@
 """The critical path of a round: worked out by hand, complete, and without counting twice."""
 
 from itertools import pairwise
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -18,12 +17,11 @@ def _event(
     phase: str,
     start: float,
     end: float,
-    number: int | None = 1,
+    local_round: int | None = 1,
     peer: str | None = None,
     round: int = 1,
 ) -> Event:
-    fields: dict[str, Any] = {"node": node, "phase": phase, "round": round}
-    return Event(node, phase, round, start, end, number, peer, fields)
+    return Event(node, phase, round, start, end, local_round, peer, {})
 
 
 def _path(events: list[Event]) -> list[tuple[str, str, float, float]]:
@@ -32,14 +30,14 @@ def _path(events: list[Event]) -> list[tuple[str, str, float, float]]:
 
 
 def _child(
-    name: str, parent: str, moments: list[float], number: int = 1, round: int = 1
+    name: str, parent: str, moments: list[float], local_round: int = 1, round: int = 1
 ) -> list[Event]:
     """A client's round, from the moments sent, received, computed, sent, arrived."""
     sent, received, computed, replied, arrived = moments
     return [
-        _event(name, "download", sent, received, number, parent, round),
-        _event(name, "compute", received, computed, number, None, round),
-        _event(name, "upload", replied, arrived, number, parent, round),
+        _event(name, "download", sent, received, local_round, parent, round),
+        _event(name, "compute", received, computed, local_round, None, round),
+        _event(name, "upload", replied, arrived, local_round, parent, round),
     ]
 
 
@@ -147,7 +145,7 @@ def test_the_time_of_a_star_round_adds_up_by_phase() -> None:
     assert sum(spent.values()) == 9_750_000
 
 
-# Two institutions with two clients and two rounds each, in global iteration 3: inner rounds 5, 6.
+# Two institutions with two clients and two rounds each, in global round 3: local rounds 5, 6.
 TREE = [
     _event("inst1", "download", 100.0, 102.0, 3, "cloud", 3),
     *_child("client1", "inst1", [102.0, 103.0, 105.0, 105.0, 106.0], 5, 3),
@@ -278,8 +276,8 @@ moments = st.floats(-5.0, 25.0).map(lambda value: round(value, 9))
 def _any_phase(draw: st.DrawFn) -> Event:
     node = draw(st.sampled_from(["cloud", *PARENTS]))
     start, end = sorted([draw(moments), draw(moments)])
-    number = draw(st.integers(1, 2))
-    return _event(node, draw(st.sampled_from(PHASES)), start, end, number, PARENTS.get(node))
+    local_round = draw(st.integers(1, 2))
+    return _event(node, draw(st.sampled_from(PHASES)), start, end, local_round, PARENTS.get(node))
 
 
 @given(st.lists(_any_phase(), max_size=30))

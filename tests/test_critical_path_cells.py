@@ -105,9 +105,12 @@ def test_one_training_for_all_edges_counts_for_each_of_them(trained: str | None)
 
 def test_the_round_before_stays_out() -> None:
     def later(event: Event) -> Event:
-        number = event.number and event.number + 1
         return replace(
-            event, start=event.start + 12, end=event.end + 12, round=event.round + 1, number=number
+            event,
+            start=event.start + 12,
+            end=event.end + 12,
+            round=event.round + 1,
+            local_round=event.local_round and event.local_round + 1,
         )
 
     events = [*BOTH, ENDS_AT_2]

@@ -1,14 +1,15 @@
 """What a method decided, read back and drawn."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+from contracts.events import Details
 from reports.decisions import decisions, draw_decisions
 from reports.events import Event
 
 
-def aggregate(node: str, number: int, **fields: Any) -> Event:
-    return Event(node, "aggregate", number, 0.0, 1.0, number, None, fields)
+def aggregate(node: str, round: int, **decided: Any) -> Event:
+    return Event(node, "aggregate", round, 0.0, 1.0, round, None, cast(Details, decided))
 
 
 def test_decisions_are_read_back_for_one_server_in_the_order_of_rounds() -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests import emulated
+from tests.event_lines import assert_as_specified
 
 pytestmark = [
     pytest.mark.emulation,
@@ -54,6 +55,8 @@ def run(folder: Path, timeline: str, **numbers: int) -> emulated.Outcome:
     assert outcome.code == 0, outcome.output
     assert outcome.summary["fidelity"]["verdict"] == "exact"
     never_twice(outcome)
+    for line in outcome.events():
+        assert_as_specified(line)
     return outcome
 
 
@@ -73,13 +76,13 @@ def found(outcome: emulated.Outcome, phase: str, **wanted: Any) -> list[dict[str
 
 def never_twice(outcome: emulated.Outcome) -> None:
     """No update is counted twice, and every member's is counted or said to be abandoned."""
-    counted = Counter((e["peer"], e["number"], e["node"]) for e in outcome.events("upload"))
+    counted = Counter((e["peer"], e["local_round"], e["node"]) for e in outcome.events("upload"))
     assert set(counted.values()) == {1}
-    given_up = {(e["peer"], e["number"], e["node"]) for e in outcome.events("abandoned")}
+    given_up = {(e["peer"], e["local_round"], e["node"]) for e in outcome.events("abandoned")}
     crashed = {event["node"] for event in outcome.events("crash")}  # its round is lost with it
     for round in outcome.events("members"):
         for client in round["members"] if round["node"] not in crashed else ():
-            place = (round["node"], round["number"], client)
+            place = (round["node"], round["local_round"], client)
             assert place in counted or place in given_up
 
 
@@ -114,15 +117,15 @@ def leavers(tmp_path_factory: pytest.TempPathFactory) -> emulated.Outcome:
 def test_who_leaves_is_given_up_for_this_round_and_belongs_to_the_next_of_its_new_cell(
     leavers: emulated.Outcome, client: str, old: str, new: str, downloaded: bool, trained: bool
 ) -> None:
-    here = {"node": client, "number": 2, "peer": old}
+    here = {"node": client, "local_round": 2, "peer": old}
     assert bool(found(leavers, "download", **here)) is downloaded
     assert bool(found(leavers, "compute", **here)) is trained
     assert not found(leavers, "upload", **here)
     assert len(found(leavers, "abandoned", **here)) == 1
     assert found(leavers, "joined", node=client, peer=new)
-    for number in (3, 4):
-        assert found(leavers, "upload", node=client, number=number, peer=new)
-        assert not found(leavers, "upload", node=client, number=number, peer=old)
+    for local_round in (3, 4):
+        assert found(leavers, "upload", node=client, local_round=local_round, peer=new)
+        assert not found(leavers, "upload", node=client, local_round=local_round, peer=old)
 
 
 def test_a_round_does_not_wait_for_those_who_left(leavers: emulated.Outcome) -> None:
@@ -143,11 +146,11 @@ def test_links_change_within_five_milliseconds(leavers: emulated.Outcome) -> Non
 
 def test_who_comes_back_in_time_completes_its_update(leavers: emulated.Outcome) -> None:
     for client in ("client7", "client8"):
-        assert len(found(leavers, "upload", node=client, number=2, peer="edge3")) == 1
-        assert len(found(leavers, "abandoned", node=client, number=2)) == 1
+        assert len(found(leavers, "upload", node=client, local_round=2, peer="edge3")) == 1
+        assert len(found(leavers, "abandoned", node=client, local_round=2)) == 1
     # One came back before it had anything to send; the other's was cut off half-way.
     assert not found(leavers, "resent", node="client7")
-    assert len(found(leavers, "resent", node="client8", number=2, peer="edge3")) == 1
+    assert len(found(leavers, "resent", node="client8", local_round=2, peer="edge3")) == 1
 
 
 @pytest.fixture(scope="module")
@@ -220,15 +223,15 @@ def test_make_before_break_completes_what_is_under_way(changes: emulated.Outcome
 
     assert made["link_seconds"] == 0
     assert made["end"] - made["start"] == pytest.approx(2, abs=PROMPT)
-    assert not found(changes, "abandoned", node="client2", number=2, peer="edge1")
-    assert found(changes, "upload", node="client2", number=2, peer="edge1")
-    assert found(changes, "upload", node="client2", number=4, peer="edge2")
+    assert not found(changes, "abandoned", node="client2", local_round=2, peer="edge1")
+    assert found(changes, "upload", node="client2", local_round=2, peer="edge1")
+    assert found(changes, "upload", node="client2", local_round=4, peer="edge2")
 
 
 def test_a_restarted_server_goes_on_from_its_last_finished_round(
     changes: emulated.Outcome,
 ) -> None:
-    rounds = [e["number"] for e in found(changes, "aggregate", node="edge3")]
+    rounds = [e["local_round"] for e in found(changes, "aggregate", node="edge3")]
     assert rounds == [1, 2, 3, 4, 5]
     assert changes.summary["rounds"] == 5
     joined = [e for e in found(changes, "joined", peer="edge3") if e["start"] > 7]
@@ -239,8 +242,8 @@ def test_a_link_changes_under_a_running_transfer(changes: emulated.Outcome) -> N
     (link,) = changes.events("link")
     assert link["end"] - link["start"] <= PROMPT
 
-    def seconds(number: int) -> float:
-        (upload,) = found(changes, "upload", node="client1", number=number, peer="edge1")
+    def seconds(local_round: int) -> float:
+        (upload,) = found(changes, "upload", node="client1", local_round=local_round, peer="edge1")
         return float(upload["end"] - upload["start"])
 
     assert seconds(1) > 0.4
@@ -286,10 +289,10 @@ def test_an_overlap_client_trains_what_it_has_when_its_patience_is_over(tmp_path
     outcome = emulated.run(text + outage, tmp_path)
 
     assert outcome.code == 0, outcome.output
-    (heard,) = found(outcome, "download", node="client4", peer="edge1", number=1)
-    (trained,) = found(outcome, "compute", node="client4", peer="edge1", number=1)
+    (heard,) = found(outcome, "download", node="client4", peer="edge1", local_round=1)
+    (trained,) = found(outcome, "compute", node="client4", peer="edge1", local_round=1)
     assert trained["start"] - heard["end"] == pytest.approx(1, abs=PROMPT)
-    (late,) = found(outcome, "compute", node="client4", peer="edge2", number=1)
+    (late,) = found(outcome, "compute", node="client4", peer="edge2", local_round=1)
     assert late["start"] > 8
 
 
@@ -302,5 +305,5 @@ def test_patience_ends_with_the_model_that_began_it(tmp_path: Path) -> None:
 
     assert outcome.code == 0, outcome.output
     assert not found(outcome, "compute", node="client4", peer="edge1")
-    (late,) = found(outcome, "compute", node="client4", peer="edge2", number=1)
+    (late,) = found(outcome, "compute", node="client4", peer="edge2", local_round=1)
     assert late["start"] > 8

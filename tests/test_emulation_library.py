@@ -76,7 +76,7 @@ def test_tempos_decisions_reach_the_clients(tmp_path: Path) -> None:
         (event["round"], event["node"]): event["end"] - event["start"]
         for event in outcome.events("compute")
     }
-    one_epoch = seconds[1, "client1"] / 6  # c everywhere in the first iteration
+    one_epoch = seconds[1, "client1"] / 6  # c everywhere in the first round
     parents = {e["node"]: e["peer"] for e in outcome.events("download") if "client" in e["node"]}
     for client, institution in parents.items():
         expected = first["epochs"][institution] * one_epoch

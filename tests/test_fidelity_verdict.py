@@ -2,6 +2,7 @@ from typing import Any
 
 import pytest
 
+from contracts.control import Measured
 from contracts.links import LinkSpec, Shape
 from netem import probe
 from reports.fidelity import judge
@@ -67,6 +68,6 @@ def test_figures_name_the_larger_of_the_two_rate_errors() -> None:
     shape = Shape(rate=10e6, delay=0.0, jitter=0, loss=0, queue=64)
     link = LinkSpec("client1", "wan", "client-cloud", "lan", shape, shape)
 
-    found = probe.figures(link, probe.Measured(0.0005, rate_up=9.9e6, rate_down=10.5e6))
+    found = probe.figures(link, Measured(0.0005, rate_up=9.9e6, rate_down=10.5e6))
 
     assert found["rate_error"] == pytest.approx(0.05)

@@ -69,8 +69,8 @@ def write_moving(directory: Path, plan: Plan, events: list[Fields], rounds: int 
     """A run of rounds of ten seconds with these events besides."""
     (directory / "plan.json").write_text(plan.to_json())
     scores = [
-        line(number, key, [0.1 + 0.7 * number / (number + 3)] * 6)
-        for number in range(rounds + 1)
+        line(round, key, [0.1 + 0.7 * round / (round + 3)] * 6)
+        for round in range(rounds + 1)
         for key in KEYS
     ]
     write_lines(directory / "evaluations.jsonl", scores)
@@ -86,15 +86,15 @@ def handover(client: str, start: float, before: str, after: str, **more: Any) ->
 
 
 def note(client: str, phase: str, start: float, edge: str, **more: Any) -> Fields:
-    return event(client, phase, 1, start, start, peer=edge, number=1, **more)
+    return event(client, phase, 1, start, start, peer=edge, local_round=1, **more)
 
 
 def joined(client: str, start: float, end: float, edge: str) -> Fields:
     return event(client, "joined", 1, start, end, peer=edge)
 
 
-def members(edge: str, number: int, start: float, who: list[str]) -> Fields:
-    return event(edge, "members", number, start, start, number=number, members=who)
+def members(edge: str, round: int, start: float, who: list[str]) -> Fields:
+    return event(edge, "members", round, start, start, local_round=round, members=who)
 
 
 @pytest.fixture(autouse=True)
@@ -249,7 +249,7 @@ def test_members_are_told_apart_by_how_many_servers_they_hear(tmp_path: Path) ->
     )
 
     assert (first["edge"], first["members"], _counts(first)) == (FIRST, "client1 client2", (1, 1))
-    assert (second["round"], second["number"], _counts(second)) == ("1", "1", (1, 1))
+    assert (second["round"], second["local_round"], _counts(second)) == ("1", "1", (1, 1))
 
 
 def test_handovers_change_who_is_shared_from_then_on(tmp_path: Path) -> None:
@@ -278,8 +278,8 @@ def test_both_sides_are_heard_while_the_old_link_is_kept(tmp_path: Path) -> None
 
 
 def test_arrived_counts_the_updates_of_that_round_at_that_server(tmp_path: Path) -> None:
-    def upload(client: str, edge: str, number: int, end: float) -> Fields:
-        return event(client, "upload", number, end - 1, end, peer=edge, number=number, bytes=9)
+    def upload(client: str, edge: str, round: int, end: float) -> Fields:
+        return event(client, "upload", round, end - 1, end, peer=edge, local_round=round, bytes=9)
 
     rows = _membership(
         tmp_path,
@@ -366,10 +366,10 @@ def test_updates_lost_without_any_handover_are_said_with_the_breakdowns(tmp_path
 def test_what_happened_does_not_change_where_a_rounds_time_went(tmp_path: Path) -> None:
     """Whatever no phase of the chain covers is still waiting, and rounds stay rounds."""
     work = [
-        event("client1", "download", 1, 0.0, 1.0, number=1, peer=THIRD, bytes=9),
-        event("client1", "compute", 1, 1.0, 5.0, number=1, peer=THIRD),
-        event("client1", "upload", 1, 5.0, 7.0, number=1, peer=THIRD, bytes=9),
-        event(THIRD, "aggregate", 1, 9.0, 10.0, number=1),
+        event("client1", "download", 1, 0.0, 1.0, local_round=1, peer=THIRD, bytes=9),
+        event("client1", "compute", 1, 1.0, 5.0, local_round=1, peer=THIRD),
+        event("client1", "upload", 1, 5.0, 7.0, local_round=1, peer=THIRD, bytes=9),
+        event(THIRD, "aggregate", 1, 9.0, 10.0, local_round=1),
     ]
     happened = [
         members(THIRD, 1, 0.0, ["client1", "client2"]),
@@ -378,7 +378,7 @@ def test_what_happened_does_not_change_where_a_rounds_time_went(tmp_path: Path) 
         note("client2", "abandoned", 6.0, THIRD),
         note("client2", "resent", 9.5, THIRD),
         joined("client2", 6.1, 6.9, FIRST),
-        event(FIRST, "empty", 1, 0.0, 6.9, number=1),
+        event(FIRST, "empty", 1, 0.0, 6.9, local_round=1),
         event("client2", "leg", 1, 0.0, 900.0, **{"from": [0.0, 0.0], "to": [9.0, 9.0]}),
         event("client2-cell1", "link", 1, 2.0, 2.0, profile="3g"),
         event("cell1", "outage", 1, 2.0, 4.0),

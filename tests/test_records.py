@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from contracts.control import Events, Go, Ready, Start
+from contracts.events import EventFields, Phase
 from contracts.spool import Spool
 from contracts.status import BuildingNetwork, Failed
 from netem.counters import LinkCounters
@@ -31,9 +33,23 @@ def lines(path: Path) -> list[dict[str, object]]:
 def test_events_count_from_the_first_rounds_start_also_those_before_it(
     records: Records, tmp_path: Path
 ) -> None:
-    records.events([{"node": "client1", "phase": "refused", "start": 99.0, "end": 99.0}])
+    early: EventFields = {
+        "node": "client1",
+        "phase": Phase.REFUSED,
+        "round": 0,
+        "start": 99.0,
+        "end": 99.0,
+    }
+    later: EventFields = {
+        "node": "cloud",
+        "phase": Phase.WAIT,
+        "round": 1,
+        "start": 100.5,
+        "end": 102.25,
+    }
+    records.events([early])
     records.start_at(100.0)
-    records.events([{"node": "cloud", "phase": "wait", "start": 100.5, "end": 102.25}])
+    records.events([later])
 
     written = lines(tmp_path / "events.jsonl")
 
@@ -89,10 +105,10 @@ def pair() -> tuple[Control, Control]:
 def test_reports_arrive_whole_and_in_order(pair: tuple[Control, Control]) -> None:
     node, launcher = pair
 
-    node.say("ready")
-    node.say("events", events=[{"text": "a\nb"}])
+    node.say(Ready())
+    node.say(Events([{"text": "a\nb"}]))
 
-    assert launcher.read() == [{"is": "ready"}, {"is": "events", "events": [{"text": "a\nb"}]}]
+    assert launcher.read() == [Ready(), Events([{"text": "a\nb"}])]
 
 
 def test_a_report_cut_in_two_is_put_together() -> None:
@@ -103,15 +119,16 @@ def test_a_report_cut_in_two_is_put_together() -> None:
     assert launcher.read() == []
     ours.sendall(b'dy"}\n{"is"')
 
-    assert launcher.read() == [{"is": "ready"}]
+    assert launcher.read() == [Ready()]
 
 
 def test_waiting_for_a_word_passes_over_others(pair: tuple[Control, Control]) -> None:
     node, launcher = pair
-    launcher.say("start")
-    launcher.say("go", round=1)
+    launcher.say(Start())
+    launcher.say(Start(restarted=1))
+    launcher.say(Go())
 
-    assert node.wait_for("go") == {"is": "go", "round": 1}
+    assert node.wait_for(Go) == Go()
 
 
 def test_a_line_whose_other_end_is_gone_is_an_error(pair: tuple[Control, Control]) -> None:
@@ -125,13 +142,14 @@ def test_a_line_whose_other_end_is_gone_is_an_error(pair: tuple[Control, Control
 def test_a_recorder_hands_over_what_it_collected_once(pair: tuple[Control, Control]) -> None:
     node, launcher = pair
     recorder = Recorder(node)
-    recorder.phase("client1", "compute", 1.0, 2.0, 3, modelled=1.0)
+    recorder.phase("client1", Phase.COMPUTE, 1.0, 2.0, 3, modelled=1.0)
 
     recorder.flush()
     recorder.flush()
 
-    [message] = launcher.read()
-    [event] = message["events"]
+    [said] = launcher.read()
+    assert isinstance(said, Events)
+    [event] = said.events
     assert event == {
         "node": "client1",
         "phase": "compute",

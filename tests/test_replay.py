@@ -22,12 +22,12 @@ def _event(
     phase: str,
     start: float,
     end: float,
-    number: int | None = 1,
+    local_round: int | None = 1,
     peer: str | None = None,
     size: int = PAYLOAD,
 ) -> Event:
-    round = number or 1
-    return Event(node, phase, round, start, end, number, peer, {"bytes": size})
+    round = local_round or 1
+    return Event(node, phase, round, start, end, local_round, peer, {"bytes": size})
 
 
 def _plan(rate: float | None = FRAME_BITS, delay: float = 0.5, clients: int = 2) -> Plan:
@@ -37,13 +37,13 @@ def _plan(rate: float | None = FRAME_BITS, delay: float = 0.5, clients: int = 2)
     return dataclasses.replace(plan, links=(plan.links[0], *links))
 
 
-def _chain(client: str, computing: float, start: float = 0.0, number: int = 1) -> list[Event]:
+def _chain(client: str, computing: float, start: float = 0.0, local_round: int = 1) -> list[Event]:
     """Download and upload of 1.5 s each around that much computing."""
     sent = start + 1.5 + computing
     return [
-        _event(client, "download", start, start + 1.5, number, "cloud"),
-        _event(client, "compute", start + 1.5, sent, number, "cloud"),
-        _event(client, "upload", sent, sent + 1.5, number, "cloud"),
+        _event(client, "download", start, start + 1.5, local_round, "cloud"),
+        _event(client, "compute", start + 1.5, sent, local_round, "cloud"),
+        _event(client, "upload", sent, sent + 1.5, local_round, "cloud"),
     ]
 
 
@@ -97,7 +97,7 @@ def test_where_another_chain_becomes_the_longest_it_sets_the_round() -> None:
 
 def test_later_rounds_begin_when_the_earlier_ones_have_ended() -> None:
     second = [
-        *_chain("client1", 3.0, start=8.0, number=2),
+        *_chain("client1", 3.0, start=8.0, local_round=2),
         _event("cloud", "aggregate", 14.0, 15.0, 2),
         _event("cloud", "round", 8.0, 15.0, 2),
     ]
@@ -119,11 +119,14 @@ def test_rounds_of_an_edge_are_nested_in_those_of_the_cloud() -> None:
     ]
     plan = dataclasses.replace(plan, nodes=tuple(nodes), links=tuple(links))
 
-    def edge_round(start: float, number: int) -> list[Event]:
-        chain = _chain("client2", 4.0, start, number)
+    def edge_round(start: float, local_round: int) -> list[Event]:
+        chain = _chain("client2", 4.0, start, local_round)
         own = [dataclasses.replace(e, peer="inst1", round=1) for e in chain]
         end = start + 7.0
-        return [*own, dataclasses.replace(_event("inst1", "aggregate", end, end, number), round=1)]
+        return [
+            *own,
+            dataclasses.replace(_event("inst1", "aggregate", end, end, local_round), round=1),
+        ]
 
     events = [
         _event("inst1", "download", 0.0, 1.5, 1, "cloud"),

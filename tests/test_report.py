@@ -40,7 +40,9 @@ def test_a_bar_is_node_phase_start_length_and_peer_in_microseconds(tmp_path: Pat
 def test_a_round_that_was_not_finished_is_shown_without_a_length(tmp_path: Path) -> None:
     run = FakeRun(tmp_path, rounds=1)
     lines = [json.loads(line) for line in (tmp_path / "events.jsonl").read_text().splitlines()]
-    run.write_events([*lines, event("client1", "download", 2, 21.0, 22.0, number=2, peer="cloud")])
+    run.write_events(
+        [*lines, event("client1", "download", 2, 21.0, 22.0, local_round=2, peer="cloud")]
+    )
 
     rounds = _data(tmp_path)["runs"][0]["waterfall"]["rounds"]
 

@@ -31,7 +31,9 @@ def one(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "run" / "data.csv").write_text("client,class,samples\nclient1,0,7\nclient2,1,9\n")
     with (folder / "run" / "events.jsonl").open("a") as file:
         lost = event("client1", "outage", 2, 25.0, 30.0)
-        decided = event("cloud", "aggregate", 13, 250, 251, number=13, weights={"client1": 0.5})
+        decided = event(
+            "cloud", "aggregate", 13, 250, 251, local_round=13, weights={"client1": 0.5}
+        )
         file.write(f"{json.dumps(lost)}\n{json.dumps(decided)}\n")
     (folder / "run" / "scenario.toml").write_text('name = "</script><b>bold</b>"\n')
     return _written(folder / "report.html", folder / "run")

@@ -151,10 +151,10 @@ def test_a_late_update_is_noted_and_the_child_goes_on(build: Build) -> None:
         first = late.next_model()
         second = late.next_model()  # round 2 has begun: the update for round 1 is too late
         assert first is not None and second is not None
-        late.send_update(first.round, Package({"samples": 10}, model(99)))
-        late.send_update(second.round, Package({"samples": 10}, model(5)))
+        late.send_update(first.local_round, Package({"samples": 10}, model(99)))
+        late.send_update(second.local_round, Package({"samples": 10}, model(5)))
         assert late.next_model() is None
-        return [first.round, second.round]
+        return [first.local_round, second.local_round]
 
     aside(quick)
     rounds = aside(slow)

@@ -9,6 +9,8 @@ from functools import partial
 import numpy as np
 import pytest
 
+from contracts.control import Events
+from contracts.messages import GLOBAL_ROUND
 from nodes.parent import Parent, UpdateRefused
 from nodes.rounds import RoundFailed
 from protocols.base import Package
@@ -32,7 +34,7 @@ def test_a_round_combines_what_every_child_sends(build: Build) -> None:
     ]
     star.server.run(1, 1)
 
-    assert {future.result(PATIENCE).meta["iteration"] for future in answers} == {1}
+    assert {future.result(PATIENCE).meta[GLOBAL_ROUND] for future in answers} == {1}
     assert star.method.model["bias"].tolist() == [2, 2, 2, 2]
     assert star.method.samples == 40
 
@@ -46,7 +48,9 @@ def test_every_phase_of_a_round_is_on_the_record(build: Build) -> None:
     star.server.run(7, 3)
 
     star.listener.recorder.flush()
-    events = [e for message in star.listener._control.read() for e in message["events"]]
+    [said] = star.listener._control.read()
+    assert isinstance(said, Events)
+    events = said.events
     assert {(event["node"], event["phase"]) for event in events} == {
         ("client1", "upload"),
         ("client2", "upload"),
@@ -55,7 +59,7 @@ def test_every_phase_of_a_round_is_on_the_record(build: Build) -> None:
         ("cloud", "wait"),
         ("cloud", "aggregate"),
     }
-    assert all((event["round"], event["number"]) == (3, 7) for event in events)
+    assert all((event["round"], event["local_round"]) == (3, 7) for event in events)
     assert all(event["start"] <= event["end"] for event in events)
     uploads = [event for event in events if event["phase"] == "upload"]
     assert all(event["bytes"] == star.plan.model_bytes for event in uploads)

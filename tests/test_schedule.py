@@ -14,7 +14,7 @@ def training_with(**keys: Any) -> TrainingSettings:
 
 
 @pytest.mark.parametrize(
-    ("keys", "number", "expected"),
+    ("keys", "local_round", "expected"),
     [
         ({"learning_rate": 0.02}, 1, 0.02),
         ({"learning_rate": 0.02}, 500, 0.02),
@@ -28,17 +28,19 @@ def training_with(**keys: Any) -> TrainingSettings:
     ],
 )
 def test_rate_decays_after_every_round_and_drops_at_some(
-    keys: dict[str, Any], number: int, expected: float
+    keys: dict[str, Any], local_round: int, expected: float
 ) -> None:
-    assert rate(training_with(**keys), number) == pytest.approx(expected, rel=1e-15, abs=0)
+    assert rate(training_with(**keys), local_round) == pytest.approx(expected, rel=1e-15, abs=0)
 
 
 @pytest.mark.parametrize(
-    ("number", "expected"), [(1, 0.01), (39, 0.01), (40, 0.001), (79, 0.001), (80, 0.0001)]
+    ("local_round", "expected"), [(1, 0.01), (39, 0.01), (40, 0.001), (79, 0.001), (80, 0.0001)]
 )
-def test_drops_give_exactly_the_rates_one_would_write_down(number: int, expected: float) -> None:
+def test_drops_give_exactly_the_rates_one_would_write_down(
+    local_round: int, expected: float
+) -> None:
     training = training_with(learning_rate=0.01, learning_rate_drops=(40, 80))
-    assert rate(training, number) == expected
+    assert rate(training, local_round) == expected
 
 
 def test_decay_alone_is_the_plain_product() -> None:

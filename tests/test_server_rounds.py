@@ -74,13 +74,13 @@ class Cloud:
         for future in joining:
             future.result(PATIENCE)
 
-    def run(self, number: int, value: float = 3) -> list[str]:
+    def run(self, round: int, value: float = 3) -> list[str]:
         """One round in which whoever is drawn answers; who that was."""
-        round = aside(lambda: self.server.run(number, number))
+        running = aside(lambda: self.server.run(round, round))
         drawn = self.drawn()
         for name in drawn:
             self.answer(name, value)
-        round.result(PATIENCE)
+        running.result(PATIENCE)
         return drawn
 
     def drawn(self) -> list[str]:
@@ -94,7 +94,7 @@ class Cloud:
         parent = self.parents[name]
         while (message := parent.hear(soon())) is None or message.kind != "model":
             assert message is not None
-        parent.send_update(message.round, Package({"samples": 10}, model(value)))
+        parent.send_update(message.local_round, Package({"samples": 10}, model(value)))
         return message
 
     def close(self) -> None:
@@ -119,7 +119,7 @@ def build(clouds: list[Cloud], kind: Any, **settings: Any) -> Cloud:
 def test_a_round_is_held_with_the_clients_that_were_drawn(clouds: list[Cloud]) -> None:
     cloud = build(clouds, fedavg)
 
-    drawn = [cloud.run(number) for number in (1, 2, 3)]
+    drawn = [cloud.run(round) for round in (1, 2, 3)]
 
     assert [len(names) for names in drawn] == [2, 2, 2]
     assert len({tuple(names) for names in drawn}) > 1, "not always the same"

@@ -68,8 +68,8 @@ def test_accuracy_is_the_mean_over_the_clients_models(tmp_path: Path) -> None:
 def test_a_round_of_clients_alone_is_computing(tmp_path: Path) -> None:
     file = tmp_path / "events.jsonl"
     found = [
-        event("a", "compute", 1, 0.0, 2.0, number=1),
-        event("b", "compute", 1, 0.0, 3.0, number=1),
+        event("a", "compute", 1, 0.0, 2.0, local_round=1),
+        event("b", "compute", 1, 0.0, 3.0, local_round=1),
         event("b", "round", 1, 0.0, 3.0),
     ]
     file.write_text("".join(json.dumps(line) + "\n" for line in found))

@@ -86,7 +86,7 @@ def test_bytes_on_the_wire_leave_out_attachments_and_the_joining(tmp_path: Path)
 
 def test_payload_of_a_round_that_never_ended_is_not_set_against_the_links(tmp_path: Path) -> None:
     run = FakeRun(tmp_path)
-    half_round = [event("client1", "download", 13, 240.0, 241.0, number=13, bytes=MODEL_BYTES)]
+    half_round = [event("client1", "download", 13, 240.0, 241.0, local_round=13, bytes=MODEL_BYTES)]
     with (tmp_path / "events.jsonl").open("a") as file:
         file.writelines(json.dumps(e) + "\n" for e in half_round)
 
@@ -177,7 +177,7 @@ def test_a_run_that_left_nothing_still_has_readable_files(tmp_path: Path) -> Non
 
 def test_a_run_that_failed_in_round_1_keeps_the_initial_accuracy(tmp_path: Path) -> None:
     run = FakeRun(tmp_path, rounds=0)
-    run.write_events([event("client1", "download", 1, 0.0, 1.0, number=1, bytes=5)])
+    run.write_events([event("client1", "download", 1, 0.0, 1.0, local_round=1, bytes=5)])
 
     summary = finish(tmp_path, _facts(failure="inst1: its process ended with code 1"))
 
@@ -231,8 +231,8 @@ def test_overruns_name_only_nodes_that_overran_noticeably(tmp_path: Path) -> Non
     run = FakeRun(tmp_path, rounds=1)
     run.write_events(
         [
-            event("client1", "compute", 1, 0.0, 10.0, number=1, overrun=2.0),
-            event("client2", "compute", 1, 0.0, 10.0, number=1, overrun=0.002),
+            event("client1", "compute", 1, 0.0, 10.0, local_round=1, overrun=2.0),
+            event("client2", "compute", 1, 0.0, 10.0, local_round=1, overrun=0.002),
         ]
     )
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from contracts.control import Cells, Left, Word
 from nodes.timeline import Timeline
 from scenarios import loader, planner
 from scenarios.task_facts import TaskFacts
@@ -28,9 +29,10 @@ class Stage:
         self.done: list[tuple[Any, ...]] = []
         self.records: list[dict[str, Any]] = []
 
-    def say(self, node: str, word: str, **data: Any) -> None:
-        told = data.get("hears", data.get("client"))
-        self.done.append((node, word, told))
+    def say(self, node: str, said: Word) -> None:
+        assert isinstance(said, Cells | Left)
+        told = said.hears if isinstance(said, Cells) else said.client
+        self.done.append((node, said.word, told))
 
     def record(self, node: str, phase: str, start: float, end: float, **details: Any) -> None:
         self.records.append({"node": node, "phase": phase, "start": start, "end": end, **details})

@@ -77,8 +77,8 @@ def tensors(elements: int = 100_000) -> dict[str, np.ndarray]:
     return {"w": np.arange(elements, dtype=np.float32), "b": np.zeros(3, np.float32)}
 
 
-def update(sender: str, number: int = 1, **meta: Any) -> Message:
-    return Message("update", sender, number, meta, tensors())
+def update(sender: str, local_round: int = 1, **meta: Any) -> Message:
+    return Message("update", sender, local_round, meta, tensors())
 
 
 # Joining
@@ -137,7 +137,12 @@ def test_messages_arrive_as_they_were_sent_in_both_directions(ends: Ends) -> Non
     up = ends.server.receive(soon(), UPDATE)
 
     assert down is not None and up is not None
-    assert (down.kind, down.sender, down.round, down.meta["epochs"]) == ("model", "cloud", 4, 2)
+    assert (down.kind, down.sender, down.local_round, down.meta["epochs"]) == (
+        "model",
+        "cloud",
+        4,
+        2,
+    )
     assert (up.kind, up.sender, up.meta["samples"]) == ("update", "client1", 60)
     for message in (down, up):
         np.testing.assert_array_equal(message.tensors["w"], tensors()["w"])
@@ -309,7 +314,7 @@ def test_a_client_refuses_what_its_parent_did_not_sign_and_waits_on(ends: Ends) 
     ends.server.send("client1", Message("model", "cloud", 2))
     received = client.receive(soon(), ANYTHING)
 
-    assert received is not None and received.round == 2
+    assert received is not None and received.local_round == 2
     assert refused == [("cloud", "malformed")]
     assert client.refused == {"malformed": 1}
 

@@ -111,7 +111,7 @@ def test_what_is_expected_is_accepted() -> None:
     ("expected", "reason"),
     [
         (Expected(kinds=frozenset({"model"})), "kind"),
-        (Expected(round=3), "round"),
+        (Expected(local_round=3), "round"),
         (Expected(max_bytes=100), "oversize"),
         (Expected(shapes={"fc.weight": ("float32", (2, 3))}), "extra-tensor"),
         (Expected(shapes={"fc.weight": ("float32", (3, 2)), "seen": ("int64", ())}), "shape"),

@@ -49,7 +49,7 @@ messages = st.builds(
     Message,
     kind=names,
     sender=names,
-    round=st.integers(0, 2**31 - 1),
+    local_round=st.integers(0, 2**31 - 1),
     meta=st.dictionaries(st.text(max_size=3), plain, max_size=3),
     tensors=st.dictionaries(names, tensors, max_size=3),
 )
@@ -93,7 +93,7 @@ def test_every_message_comes_back_as_it_was(message: Message) -> None:
     received = decode([bytes(frame) for frame in encode(message)], Expected())
 
     assert (received.kind, received.sender) == (message.kind, message.sender)
-    assert (received.round, received.meta) == (message.round, message.meta)
+    assert (received.local_round, received.meta) == (message.local_round, message.meta)
     assert list(received.tensors) == list(message.tensors)
     for name, array in message.tensors.items():
         np.testing.assert_array_equal(received.tensors[name], array, strict=True)
@@ -178,11 +178,11 @@ def test_the_quick_finite_check_agrees_with_the_slow_one(array: np.ndarray) -> N
 @given(messages, messages)
 def test_a_message_is_accepted_only_by_who_expects_it(sent: Message, wanted: Message) -> None:
     shapes = {name: (array.dtype.name, array.shape) for name, array in wanted.tensors.items()}
-    expected = Expected(frozenset({wanted.kind}), wanted.round, shapes)
+    expected = Expected(frozenset({wanted.kind}), wanted.local_round, shapes)
     frames = [bytes(frame) for frame in encode(sent)]
 
     accepted_or_refused(frames, expected)
-    if (sent.kind, sent.round) != (wanted.kind, wanted.round):
+    if (sent.kind, sent.local_round) != (wanted.kind, wanted.local_round):
         with pytest.raises(Refused):
             decode(frames, expected)
 

@@ -17,7 +17,11 @@ def update(**tensors: np.ndarray) -> Message:
 
 
 def same(left: Message, right: Message) -> None:
-    assert (left.kind, left.sender, left.round) == (right.kind, right.sender, right.round)
+    assert (left.kind, left.sender, left.local_round) == (
+        right.kind,
+        right.sender,
+        right.local_round,
+    )
     assert left.meta == right.meta
     assert list(left.tensors) == list(right.tensors)
     for name, array in left.tensors.items():

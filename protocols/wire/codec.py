@@ -41,7 +41,7 @@ def encode(message: Message) -> list[bytes | memoryview]:
         checksums.append(checksum(frame))
         frames.append(frame)
     header = pack_header(
-        message.kind, message.sender, message.round, message.meta, entries, checksums
+        message.kind, message.sender, message.local_round, message.meta, entries, checksums
     )
     return [header, *frames]
 
@@ -70,7 +70,7 @@ def decode(frames: "Sequence[Buffer]", expected: Expected) -> Message:
             entry.name: _tensor(entry, digest, view, header.sender)
             for entry, digest, view in zip(header.tensors, header.checksums, views[1:], strict=True)
         }
-    return Message(header.kind, header.sender, header.round, header.meta, tensors)
+    return Message(header.kind, header.sender, header.local_round, header.meta, tensors)
 
 
 def _as_bytes(frame: "Buffer") -> memoryview:
@@ -91,8 +91,9 @@ def _check_expected(header: Header, expected: Expected, total: int) -> None:
         if header.tensors:
             raise Refused("extra-tensor", f"a {header.kind!r} carries none", sender)
         return
-    if expected.round is not None and header.round != expected.round:
-        raise Refused("round", f"round {header.round}, expected {expected.round}", sender)
+    if expected.local_round is not None and header.local_round != expected.local_round:
+        detail = f"local round {header.local_round}, expected {expected.local_round}"
+        raise Refused("round", detail, sender)
     if expected.shapes is None:
         return
     for entry in header.tensors:

@@ -1,4 +1,4 @@
-"""The header: [version, kind, sender, round, meta, table, [checksum, ...]].
+"""The header: [version, kind, sender, local round, meta, table, [checksum, ...]].
 
 The table is msgpack again, [[name, dtype, shape, bytes], ...], packed on its own because it is the
 same in every message of a run: a receiver checks it once and remembers it by its bytes.
@@ -59,7 +59,7 @@ class Header:
 
     kind: str
     sender: str
-    round: int
+    local_round: int
     meta: dict[str, Any]
     tensors: tuple[TensorEntry, ...]
     checksums: list[int]
@@ -68,7 +68,7 @@ class Header:
 def pack_header(
     kind: str,
     sender: str,
-    round_: int,
+    local_round: int,
     meta: dict[str, Any],
     tensors: list[TensorEntry],
     checksums: list[int],
@@ -82,7 +82,7 @@ def pack_header(
         for entry in tensors:
             if not _is_name(entry.name) or len(entry.shape) > MAX_DIMENSIONS:
                 raise ValueError(f"tensor {entry.name!r} has a bad name or too many dimensions")
-        fields = [VERSION, kind, sender, round_, meta, msgpack.packb(tensors), checksums]
+        fields = [VERSION, kind, sender, local_round, meta, msgpack.packb(tensors), checksums]
         _check_head(fields)
         packed: bytes = msgpack.packb(fields)
     except (Refused, TypeError, ValueError, OverflowError) as error:
@@ -98,14 +98,14 @@ def unpack_header(frame: memoryview) -> Header:
         raise Refused("oversize", f"header of {frame.nbytes} bytes, at most {MAX_HEADER_BYTES}")
     fields = _unpack(frame, MAX_HEADER_BYTES)
     _check_head(fields)
-    _, kind, sender, round_, meta, table, checksums = fields
+    _, kind, sender, local_round, meta, table, checksums = fields
     try:
         tensors = _checked_table(table)
     except Refused as refused:
         raise Refused(refused.reason, refused.detail, sender) from refused
     if len(checksums) != len(tensors):
         raise Refused("malformed", "there is not one checksum for each tensor", sender)
-    return Header(kind, sender, round_, meta, tensors, checksums)
+    return Header(kind, sender, local_round, meta, tensors, checksums)
 
 
 def _unpack(packed: bytes | memoryview, max_bin_len: int) -> Any:
@@ -136,11 +136,11 @@ def _check_head(fields: Any) -> None:
         raise Refused("version", f"version {version}, this is version {VERSION}", sender)
     if not sender or len(fields) != 7:
         raise Refused("malformed", "the header lacks a sender or has not seven fields", sender)
-    _, _, _, round_, meta, table, checksums = fields
+    _, _, _, local_round, meta, table, checksums = fields
     if not _is_name(kind):
         raise Refused("malformed", "the kind is not a short printable name", sender)
-    if type(round_) is not int or not 0 <= round_ <= MAX_ROUND:
-        raise Refused("malformed", "the round is not a whole number from 0", sender)
+    if type(local_round) is not int or not 0 <= local_round <= MAX_ROUND:
+        raise Refused("malformed", "the local round is not a whole number from 0", sender)
     if type(meta) is not dict:
         raise Refused("malformed", "meta is not a table", sender)
     _check_plain(meta, 0, sender)

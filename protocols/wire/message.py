@@ -31,7 +31,7 @@ class Message:
 
     kind: str
     sender: str
-    round: int
+    local_round: int
     meta: dict[str, Any] = field(default_factory=dict)
     tensors: dict[str, np.ndarray] = field(default_factory=dict)
 
@@ -41,7 +41,7 @@ class Expected:
     """What a receiver accepts; None accepts anything well formed."""
 
     kinds: frozenset[str] | None = None
-    round: int | None = None
+    local_round: int | None = None
     shapes: Mapping[str, tuple[str, tuple[int, ...]]] | None = None  # name -> (dtype, shape)
     max_bytes: int = MAX_BYTES  # all frames together
     plain: frozenset[str] = frozenset()  # kinds that come at any time, and carry no tensors
