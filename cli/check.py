@@ -4,9 +4,11 @@ import argparse
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+COVERAGE = ROOT / ".coverage"  # where pytest-cov leaves what it measured
 NO_TESTS_SELECTED = 5  # pytest's exit code
 
 
@@ -21,10 +23,10 @@ def run(arguments: list[str]) -> int:
     parser.add_argument("--fast", action="store_true", help="leave out the emulation tests")
     parser.add_argument("--exitfirst", action="store_true", help="stop at the first failed step")
     options = parser.parse_args(own)
-    steps = _steps(options.fast, extra)
 
+    COVERAGE.unlink(missing_ok=True)
     outcomes: list[tuple[str, str, float]] = []
-    for name, command in steps:
+    for name, command in steps(options.fast, extra):
         print(f"\n=== {name}: {' '.join(command)}", flush=True)
         started = time.monotonic()
         code = _execute(command)
@@ -36,6 +38,7 @@ def run(arguments: list[str]) -> int:
         print(f"=== {name}: {outcome} in {seconds:.1f} s", flush=True)
         if outcome == "FAILED" and options.exitfirst:
             break
+    _print_coverage()
     return _conclude(outcomes)
 
 
@@ -47,26 +50,40 @@ def _split(arguments: list[str]) -> tuple[list[str], list[str]]:
     return arguments[:at], arguments[at + 1 :]
 
 
-def _steps(fast: bool, extra: list[str]) -> list[tuple[str, list[str]]]:
+def steps(fast: bool, extra: Sequence[str] = ()) -> list[tuple[str, list[str]]]:
+    """The checks by their names, each a Python tool with its arguments."""
     pytest = ["pytest", "--durations=5", "--durations-min=1", *extra, "-m"]
     two = [*pytest[:1], "-n", "2", "--dist", "loadgroup", *pytest[1:]]
-    steps = [
+    found = [
         ("ruff check", ["ruff", "check", "."]),
         ("ruff format", ["ruff", "format", "--check", "."]),
         ("mypy", ["mypy"]),
-        ("tests without emulation", [*two, "not emulation"]),
     ]
+    # Only tests that keep no time are measured, and only all of them together.
+    measured = [] if fast or extra else ["--cov", "--cov-report="]
+    found.append(("tests without emulation", [*two[:1], *measured, *two[1:], "not emulation"]))
     if not fast:
         # First, because no single test should have to wait four minutes for it.
-        steps.append(("virtual clock's kernel", ["cli", "kernel"]))
-        steps.append(("tests on the virtual clock", [*two, "emulation and beside"]))
-        steps.append(("tests with emulation", [*pytest, "emulation and not beside"]))
-    return steps
+        found.append(("virtual clock's kernel", ["cli", "kernel"]))
+        found.append(("tests on the virtual clock", [*two, "emulation and beside"]))
+        found.append(("tests with emulation", [*pytest, "emulation and not beside"]))
+    return found
 
 
 def _execute(command: list[str]) -> int:
     """Run a Python tool of this environment at the root, its output going straight to ours."""
     return subprocess.run([sys.executable, "-u", "-m", *command], cwd=ROOT, check=False).returncode
+
+
+def _print_coverage() -> None:
+    """How much of the code the tests without emulation went through, if that was measured."""
+    if not COVERAGE.exists():
+        return
+    command = [sys.executable, "-m", "coverage", "report", "--format=total", "--precision=1"]
+    command.append(f"--data-file={COVERAGE}")
+    found = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
+    if found.returncode == 0:
+        print(f"\ncoverage of the tests without emulation: {found.stdout.strip()} % of all lines")
 
 
 def _conclude(outcomes: list[tuple[str, str, float]]) -> int:

@@ -52,7 +52,7 @@ class Machine:
         self.tree = self.place / "a tree"
         self.system = self.place / "system root"
         self.tree.mkdir()
-        for name in ("metronome", "pyproject.toml", "requirements.txt"):
+        for name in ("metronome", "pyproject.toml", "requirements.txt", "requirements-dev.txt"):
             shutil.copy2(ROOT / name, self.tree)
         self._install_packages()
         self._install_stand_ins()

@@ -154,6 +154,94 @@ def test_changed_pins_update_the_environment_in_place(machine: Machine) -> None:
     assert machine.log().count("-m pip install") == 4
 
 
+def _pip_installs(machine: Machine) -> list[str]:
+    return [line for line in machine.log().splitlines() if "-m pip install" in line]
+
+
+def test_only_the_test_command_installs_what_the_checks_need(machine: Machine) -> None:
+    machine.run("run", "x")
+
+    packages, _torchvision = _pip_installs(machine)
+    assert packages.endswith(f"-r {machine.tree}/requirements.txt")
+
+
+def test_the_test_command_completes_an_environment_made_by_run(machine: Machine) -> None:
+    machine.run("run", "x")
+    before = len(_pip_installs(machine))
+
+    tested = machine.run("test")
+
+    assert tested.stdout == "told to: test\n", tested.stderr
+    both = f"-r {machine.tree}/requirements.txt -r {machine.tree}/requirements-dev.txt"
+    assert _pip_installs(machine)[before].endswith(both)
+    assert machine.log().count("-m venv") == 1, "completed in place"
+
+
+def test_a_complete_environment_serves_every_command(machine: Machine) -> None:
+    machine.run("test")
+    installed = _pip_installs(machine)
+
+    for command in ("run", "test", "list", "test"):
+        assert machine.run(command).stderr == ""
+
+    assert _pip_installs(machine) == installed
+
+
+def test_changed_pins_of_the_checks_matter_only_to_the_test_command(machine: Machine) -> None:
+    machine.run("test")
+    installed = _pip_installs(machine)
+    with (machine.tree / "requirements-dev.txt").open("a") as pins:
+        pins.write("another==1.0\n")
+
+    machine.run("run", "x")
+    assert _pip_installs(machine) == installed
+
+    machine.run("test")
+    assert len(_pip_installs(machine)) == len(installed) + 2
+
+
+def test_changed_pins_of_a_run_are_brought_up_to_date_by_run_and_then_by_test(
+    machine: Machine,
+) -> None:
+    machine.run("test")
+    with (machine.tree / "requirements.txt").open("a") as pins:
+        pins.write("another==1.0\n")
+    installed = len(_pip_installs(machine))
+
+    machine.run("run", "x")
+    updated = _pip_installs(machine)
+    machine.run("test")
+
+    assert "requirements-dev.txt" not in updated[installed]
+    assert "requirements-dev.txt" in _pip_installs(machine)[len(updated)]
+
+
+def test_a_package_installed_by_apt_does_not_undo_the_checks_packages(machine: Machine) -> None:
+    machine.run("test")
+    installed = _pip_installs(machine)
+    machine.remove("mininet")
+
+    machine.run("run", "x", SUDO_WORKS="yes")
+    machine.run("test")
+
+    assert _pip_installs(machine) == installed
+
+
+def test_killed_completion_is_begun_anew(machine: Machine) -> None:
+    machine.run("run", "x")
+    killed = machine.start(str(machine.script), "test", PIP_SECONDS="60")
+    deadline = time.monotonic() + 20
+    while "requirements-dev.txt" not in machine.log() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    os.killpg(killed.pid, signal.SIGKILL)
+    killed.communicate(timeout=10)
+
+    again = machine.run("test")
+
+    assert again.stdout == "told to: test\n", again.stderr
+    assert machine.log().count("-m venv") == 2, "pip may have left half-unpacked packages"
+
+
 def test_environment_of_another_python_is_rebuilt(machine: Machine) -> None:
     machine.run("list")
     (machine.venv / "lib/python3.11").rename(machine.venv / "lib/python3.10")

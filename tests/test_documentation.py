@@ -14,7 +14,7 @@ from scenarios import loader, sweeps
 from scenarios.schema import Task
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 SCENARIOS = (ROOT / "docs/scenarios.md").read_text()
 
 

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from cli import check
+
 ROOT = Path(__file__).resolve().parent.parent
 NOT_OURS = {".git", ".venv", ".vagrant", ".hypothesis", "__pycache__"}
 OUTPUT = {ROOT / "runs", ROOT / "sweeps"}
@@ -51,13 +53,25 @@ def test_no_file_names_a_package_registry() -> None:
 
 
 def test_every_requirement_is_pinned_exactly() -> None:
-    lines = (ROOT / "requirements.txt").read_text().splitlines()
+    files = ("requirements.txt", "requirements-dev.txt")
+    lines = [line for file in files for line in (ROOT / file).read_text().splitlines()]
     requirements = [line for line in lines if line and not line.startswith("#")]
 
     loose = [line for line in requirements if not re.fullmatch(r"[\w.-]+==[\w.]+", line)]
 
     assert loose == []
     assert len(requirements) == len({line.split("==")[0].lower() for line in requirements})
+
+
+def test_pre_commit_runs_what_the_gate_runs_before_its_tests_and_fetches_nothing() -> None:
+    text = (ROOT / ".pre-commit-config.yaml").read_text()
+
+    hooks = [line.rstrip("'") for line in re.findall(r"bin/python\" -m (.*)$", text, re.MULTILINE)]
+    assert hooks == [
+        " ".join(command) for _, command in check.steps(fast=True) if command[0] != "pytest"
+    ]
+    assert re.findall(r"repo: (\S+)", text) == ["local"]
+    assert "://" not in text
 
 
 @pytest.mark.parametrize("script", ["metronome", ".ci/run"])
