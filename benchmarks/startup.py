@@ -88,6 +88,7 @@ def measure(plan: Plan, inside: str, last_phase: str) -> dict[str, Any]:
 
 
 def main() -> None:
+    """Measure both, print their times and the ratio."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--institutions", type=int, default=5)
     options.add_argument("--clients", type=int, default=40)

@@ -18,6 +18,7 @@ class StockTopo(Topo):
     """The plan's hosts, switches and links with TCLink's own parameters."""
 
     def build(self, plan: Plan) -> None:
+        """Add the plan's hosts and switches, and its links as Mininet shapes them itself."""
         for node in plan.nodes:
             self.addHost(node.name)
         for number, switch in enumerate(dict.fromkeys(link.switch for link in plan.links), 1):

@@ -70,6 +70,7 @@ def watch(run: "subprocess.Popen[bytes]") -> tuple[int, int]:
 
 
 def main() -> None:
+    """Measure a run and the training alone, print their times and the ratio."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--clients", type=int, default=40, help="clients of each institution")
     options.add_argument("--data", help="data sets in torchvision's layout")

@@ -1,0 +1,1 @@
+"""The command line: each command walks the road from a scenario to its report."""

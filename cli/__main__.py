@@ -8,6 +8,7 @@ from contracts.errors import BadInput
 
 
 def main() -> int:
+    """Run the command that the arguments name, and return the process's exit code."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends like Ctrl-C: cleanly
     try:
         return commands.main(sys.argv[1:])

@@ -71,10 +71,12 @@ class RunDisplay:
         self._show("evaluating the last models")
 
     def evaluation(self, line: dict[str, Any]) -> None:
+        """Take in the scores of a model that was evaluated."""
         if line.get("accuracy") is not None:
             self._accuracy = line["accuracy"]
 
     def tick(self) -> None:
+        """Refresh the live line; called several times a second."""
         if self._bar is not None:
             self._progress.update(
                 self._bar, completed=self._round, description=self._words, figures=self._figures()

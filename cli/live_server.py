@@ -39,6 +39,7 @@ class LiveServer(ThreadingHTTPServer):
         self._asked: dict[str, float] = {}  # by page, when it last wanted to know
 
     def asked_by(self, page: str) -> None:
+        """Note that a page wanted to know: it is open."""
         self._asked[page] = time.monotonic()
 
     def told(self, page: str) -> None:
@@ -63,6 +64,7 @@ class LiveHandler(BaseHTTPRequestHandler):
     timeout = 10
 
     def do_GET(self) -> None:
+        """Answer one request of a page."""
         if not self._is_for_us():
             self.send_error(HTTPStatus.MISDIRECTED_REQUEST, "This address is for this machine only")
             return
@@ -115,6 +117,7 @@ class LiveHandler(BaseHTTPRequestHandler):
 
 
 def main() -> None:
+    """Serve the runs named on the first line of the input, until the next line or its end."""
     os.nice(_NICE)
     directories = [Path(name) for name in json.loads(sys.stdin.readline() or "[]")]
     listening = socket.socket(fileno=int(sys.argv[1]))

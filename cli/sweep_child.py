@@ -57,6 +57,7 @@ class Running:
 
     @property
     def seconds(self) -> float:
+        """How long the run has been going on, in host seconds."""
         return time.monotonic() - self._began
 
     def progress(self) -> str:

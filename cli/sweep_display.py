@@ -37,11 +37,13 @@ class SweepDisplay:
         self._live.stop()
 
     def started(self, run: SweepRun) -> None:
+        """Show that a run has begun."""
         self._started += 1
         if not self._console.is_terminal:
             self._print(f"{run.id}: started ({self._started} of {self._total})")
 
     def ended(self, ended: Ended) -> None:
+        """Show how a run ended."""
         self._ended += 1
         count = f"({self._ended} of {self._total}, took {duration(ended.seconds)})"
         if ended.failure is None:
@@ -51,11 +53,13 @@ class SweepDisplay:
             self._print(f"{ended.run.id}: FAILED: {ended.failure} {count}", style="bold red")
 
     def tick(self, running: Sequence[Running], waiting: Sequence[SweepRun]) -> None:
+        """Refresh the live lines of the runs under way and of those that wait."""
         if self._console.is_terminal:
             room = max(0, self._console.height - len(running) - _OTHER_LINES)
             self._live.update(self._lines(running, waiting, room), refresh=True)
 
     def interrupted(self, running: int) -> None:
+        """Show that the runs under way are being ended."""
         runs = "1 run" if running == 1 else f"{running} runs"
         self._print(f"ending {runs}, which may take some seconds")
 

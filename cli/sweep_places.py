@@ -32,6 +32,7 @@ class Place:
 
 
 def place(out: Path, run: SweepRun) -> Place:
+    """Where this run of a sweep keeps its files."""
     beside = (out / f"{run.id}.{ending}" for ending in ("toml", "log", "progress.json"))
     return Place(out / run.id, *beside)
 

@@ -25,10 +25,17 @@ Command = Callable[[Place], list[str]]
 class Display(Protocol):
     """Whoever shows how the sweep goes."""
 
-    def started(self, run: SweepRun) -> None: ...
-    def ended(self, ended: Ended) -> None: ...
-    def tick(self, running: Sequence[Running], waiting: Sequence[SweepRun]) -> None: ...
-    def interrupted(self, running: int) -> None: ...
+    def started(self, run: SweepRun) -> None:
+        """Show that a run has begun."""
+
+    def ended(self, ended: Ended) -> None:
+        """Show how a run ended."""
+
+    def tick(self, running: Sequence[Running], waiting: Sequence[SweepRun]) -> None:
+        """Refresh what is shown of the runs under way and of those that wait."""
+
+    def interrupted(self, running: int) -> None:
+        """Show that the runs under way are being ended."""
 
 
 def metronome_run(data_dir: Path | None) -> Command:

@@ -152,6 +152,7 @@ class Plan:
         return {node.name: node for node in self.nodes}
 
     def node(self, name: str) -> NodeSpec:
+        """The specification of the node with this name."""
         return self._by_name[name]
 
     @property

@@ -1,0 +1,1 @@
+"""Data sets, partitions, models, local training and evaluation. It knows no network."""

@@ -94,6 +94,7 @@ class Context:
 
     @property
     def has_server_samples(self) -> bool:
+        """Whether the server has samples of its own."""
         return self._server is not None
 
     def _raw(self, client: int) -> tuple[np.ndarray, np.ndarray]:

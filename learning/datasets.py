@@ -45,6 +45,7 @@ class Dataset:
 
     @property
     def channels(self) -> int:
+        """The colour channels of an image."""
         return int(self.train_images.shape[1])
 
     @property

@@ -9,6 +9,8 @@ from torch import Tensor, nn
 
 
 class FedRLCNN(nn.Module):
+    """Two convolutions, each with pooling, and two linear layers."""
+
     def __init__(self, channels: int, size: int, classes: int) -> None:
         super().__init__()
         self.conv1 = nn.Conv2d(channels, 6, 5)
@@ -18,6 +20,7 @@ class FedRLCNN(nn.Module):
         self.fc2 = nn.Linear(120, classes)
 
     def forward(self, x: Tensor) -> Tensor:
+        """The scores of each class for a batch of images."""
         # Pooling before ReLU gives the same values as after it, with a quarter of the work.
         x = F.relu(F.max_pool2d(self.conv1(x), 2))
         x = F.relu(F.max_pool2d(self.conv2(x), 2))

@@ -16,6 +16,7 @@ class FslEmnistCNN(nn.Module):
         self.fc2 = nn.Linear(128, classes)
 
     def forward(self, x: Tensor) -> Tensor:
+        """The scores of each class for a batch of images."""
         # Pooling before ReLU gives the same values as after it, with a quarter of the work.
         x = F.relu(self.conv1(x))
         x = F.relu(F.max_pool2d(self.conv2(x), 2))
@@ -37,6 +38,7 @@ class FslCifarCNN(nn.Module):
         self.fc2 = nn.Linear(128, classes)
 
     def forward(self, x: Tensor) -> Tensor:
+        """The scores of each class for a batch of images."""
         x = F.relu(F.max_pool2d(self.conv1(x), 2))
         x = F.relu(F.max_pool2d(self.conv2(x), 2))
         x = F.dropout(x, 0.25, self.training)

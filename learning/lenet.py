@@ -19,6 +19,7 @@ class Convolution(nn.Conv2d):
     """
 
     def forward(self, x: Tensor) -> Tensor:
+        """The convolution of a batch of images."""
         if x.device.type == "cpu" and len(x) <= _SMALL_BATCH:
             # This kernel reads its input as dense rows of NCHW whatever the strides say.
             outputs: Tensor = torch.ops.aten.thnn_conv2d(
@@ -29,6 +30,8 @@ class Convolution(nn.Conv2d):
 
 
 class LeNet5(nn.Module):
+    """Two convolutions, each with pooling, and three linear layers."""
+
     def __init__(self, channels: int, size: int, classes: int) -> None:
         super().__init__()
         # 28x28 is padded to the 32x32 the layers were made for.
@@ -39,6 +42,7 @@ class LeNet5(nn.Module):
         self.fc3 = nn.Linear(84, classes)
 
     def forward(self, x: Tensor) -> Tensor:
+        """The scores of each class for a batch of images."""
         # Pooling before ReLU gives the same values as after it, with a quarter of the work.
         x = F.relu(F.max_pool2d(self.conv1(x), 2))
         x = F.relu(F.max_pool2d(self.conv2(x), 2))

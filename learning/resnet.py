@@ -23,6 +23,7 @@ class BasicBlock(nn.Module):
         self.downsample = _shortcut(inputs, width, stride)
 
     def forward(self, x: Tensor) -> Tensor:
+        """The block's output, added to its input."""
         shortcut = x if self.downsample is None else self.downsample(x)
         x = F.relu(self.bn1(self.conv1(x)))
         return F.relu(self.bn2(self.conv2(x)) + shortcut)
@@ -45,6 +46,7 @@ class Bottleneck(nn.Module):
         self.downsample = _shortcut(inputs, outputs, stride)
 
     def forward(self, x: Tensor) -> Tensor:
+        """The block's output, added to its input."""
         shortcut = x if self.downsample is None else self.downsample(x)
         x = F.relu(self.bn1(self.conv1(x)))
         x = F.relu(self.bn2(self.conv2(x)))
@@ -86,6 +88,7 @@ class ResNet(nn.Module):
                 nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
 
     def forward(self, x: Tensor) -> Tensor:
+        """The scores of each class for a batch of images."""
         x = F.relu(self.bn1(self.conv1(x)))
         x = self.layer4(self.layer3(self.layer2(self.layer1(x))))
         scores: Tensor = self.fc(x.mean((2, 3)))

@@ -25,8 +25,10 @@ class Rows:
 
     @property
     def dtype(self) -> np.dtype:
+        """The type of the array's numbers."""
         return self._array.dtype
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """The shape that a copy of the chosen rows would have."""
         return (len(self._rows), *self._array.shape[1:])

@@ -21,17 +21,28 @@ class ServerData(Protocol):
     """What a scenario's section [server_data] says; only the keys of its kind are set."""
 
     @property
-    def kind(self) -> str: ...
+    def kind(self) -> str:
+        """Where the samples come from: iid, clients or source."""
+
     @property
-    def samples(self) -> int | None: ...
+    def samples(self) -> int | None:
+        """How many samples the server has."""
+
     @property
-    def clients(self) -> int | None: ...
+    def clients(self) -> int | None:
+        """How many clients give samples to the server."""
+
     @property
-    def samples_per_client(self) -> int | None: ...
+    def samples_per_client(self) -> int | None:
+        """How many samples each of these clients gives."""
+
     @property
-    def source(self) -> str | None: ...
+    def source(self) -> str | None:
+        """The data set that the samples are taken from."""
+
     @property
-    def per_class(self) -> int | None: ...
+    def per_class(self) -> int | None:
+        """How many samples of each class the server has."""
 
 
 def gather(

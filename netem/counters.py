@@ -35,6 +35,7 @@ class LinkCounters:
     drops_down: int = 0
 
     def since(self, before: "LinkCounters") -> "LinkCounters":
+        """What was counted since an earlier reading."""
         return LinkCounters(*(getattr(self, f) - getattr(before, f) for f in self.__match_args__))
 
 

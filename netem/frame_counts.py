@@ -30,6 +30,7 @@ class Sink:
         opened.bind(address)
 
     def count(self) -> int:
+        """The packets that have come so far."""
         numbers = self._socket.getsockopt(socket.SOL_SOCKET, _SO_MEMINFO, 36)
         return int(struct.unpack("=9I", numbers)[_DROPS])
 

@@ -74,6 +74,7 @@ def identity(path: Path) -> str:
 
 
 def kernels() -> Path:
+    """The directory of the kernels that were built."""
     cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(cache).absolute() / "metronome" / "kernels"
 
@@ -88,6 +89,7 @@ def key() -> str:
 
 
 def configuration_key() -> str:
+    """Names all that goes into a kernel besides its source."""
     parts = [path.read_bytes() for path in (kernel_build.CONFIG, kernel_build.PATCH)]
     parts += [kernel_build.COMPILER_OPTIONS.encode(), kernel_build.DRIVERS.encode()]
     return hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
@@ -114,6 +116,7 @@ def wait_for_turn(lock: TextIO, report: Report) -> None:
 
 
 def taken(lock: TextIO) -> bool:
+    """Whether the lock could be had without waiting; it is then held."""
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -171,6 +174,7 @@ def sweep(root: Path) -> None:
 
 
 def last_lines(log: Path) -> str:
+    """The end of a build's log, for an error message."""
     if not log.exists():
         return ""
     return "\n".join(log.read_text(errors="replace").splitlines()[-LOG_LINES_SHOWN:])

@@ -66,19 +66,23 @@ class Cell:
 
     @property
     def shape(self) -> Shape:
+        """How a sender's link is shaped, in each direction."""
         delay = self.round_trip / 2
         return Shape(self.rate, delay, 0.0, 0.0, default_queue(self.rate, delay))
 
     @property
     def is_long(self) -> bool:
+        """Whether the transfer is long enough against the round trip to be judged."""
         return self.ideal_seconds >= _LONG / 2 * self.round_trip
 
     @property
     def ideal_seconds(self) -> float:
+        """How long the transfer takes at the full rate."""
         return self._transfer.ideal_seconds
 
     @property
     def slow_start_seconds(self) -> float:
+        """How much longer TCP's slow start makes it."""
         return self._transfer.slow_start_seconds
 
     @property

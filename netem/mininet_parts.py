@@ -36,10 +36,12 @@ class NetlinkNode:
     netlink: socket.socket
 
     def cmd(self, *args: Any, **kwargs: Any) -> Any:
+        """Mininet's `cmd`; the first one starts the shell."""
         self._ensure_shell()
         return super().cmd(*args, **kwargs)  # type: ignore[misc]
 
     def sendCmd(self, *args: Any, **kwargs: Any) -> Any:
+        """Mininet's `sendCmd`; the first one starts the shell."""
         self._ensure_shell()
         return super().sendCmd(*args, **kwargs)  # type: ignore[misc]
 
@@ -57,6 +59,7 @@ class NetlinkNode:
         return super()._popen(command, **parameters)  # type: ignore[misc]
 
     def terminate(self) -> None:
+        """End the shell, if there ever was one."""
         if self.shell:
             super().terminate()  # type: ignore[misc]
 
@@ -102,6 +105,7 @@ class ForkedHost(NetlinkNode, Host):
         return {}
 
     def terminate(self) -> None:
+        """End the host's process, and its shell."""
         super().terminate()
         if self.pid:
             try:
@@ -191,6 +195,7 @@ class NetlinkBridge(NetlinkNode, Switch):
         self.controlIntf = QuietIntf("lo", self, port=0)
 
     def startShell(self, mnopts: str | None = None) -> None:
+        """Make the bridge instead, where Mininet would start a shell."""
         self.pid = os.getpid()
         self.netlink = self.root.socket
         self.index = self.root.new_index()
@@ -213,6 +218,7 @@ class RootNamespace:
         self._index = 100
 
     def new_index(self) -> int:
+        """The index of the next interface."""
         self._index += 1
         return self._index
 
@@ -221,12 +227,15 @@ class QuietIntf(Intf):
     """An interface that its link has configured already."""
 
     def config(self, **_parameters: Any) -> dict[str, Any]:
+        """Do nothing: the link has configured it."""
         return {}
 
     def setIP(self, ipstr: str, prefixLen: int | None = None) -> None:
+        """Remember the address, which the link has set."""
         self.ip, self.prefixLen = ipstr, prefixLen
 
     def setMAC(self, macstr: str) -> None:
+        """Remember the address, which the link has set."""
         self.mac = macstr
 
     def delete(self) -> None:
@@ -251,6 +260,7 @@ class ShapedLink(Link):
         self.intf1.setMAC(self.mac)
 
     def makeIntfPair(self, intfname1: str, intfname2: str, *_rest: Any, **_more: Any) -> None:
+        """Make the pair, join it to the bridge and shape both ends."""
         port, own = self.port_index, self.host_index
         what = f"link {intfname1} - {intfname2}"
         batch = requests.veth((intfname2, port), (intfname1, own), self.mac, self.host.pid)

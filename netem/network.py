@@ -47,6 +47,7 @@ class Network:
         self.mininet.start()
 
     def host(self, name: str) -> ForkedHost:
+        """The host of the node with this name."""
         found: ForkedHost = self.mininet.nameToNode[name]
         return found
 

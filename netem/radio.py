@@ -8,7 +8,8 @@ from typing import Protocol
 class Switchable(Protocol):
     """A link that can be cut and brought back."""
 
-    def set_up(self, up: bool) -> None: ...
+    def set_up(self, up: bool) -> None:
+        """Bring the link up, or cut it."""
 
 
 class Radio:

@@ -18,6 +18,7 @@ class StarTopo(Topo):
     """A cloud and its clients around one switch."""
 
     def build(self, clients: int) -> None:
+        """Add the cloud, its switch and the clients."""
         self.addHost(CLOUD, role="cloud", parent=None)
         self.addSwitch("wan")
         self.addLink(CLOUD, "wan")
@@ -30,6 +31,7 @@ class TreeTopo(Topo):
     """A cloud, institutions across a wide-area network, and each institution's own clients."""
 
     def build(self, institutions: int, clients_per_institution: int) -> None:
+        """Add the cloud, and every institution with its clients."""
         self.addHost(CLOUD, role="cloud", parent=None)
         self.addSwitch("wan")
         self.addLink(CLOUD, "wan")
@@ -54,6 +56,7 @@ class CellsTopo(Topo):
         cloud: bool,
         visits: list[list[int]] | None = None,
     ) -> None:
+        """Add the edge servers and the clients of all cells, with a cloud if there is one."""
         above = self.addHost(CLOUD, role="cloud", parent=None) if cloud else None
         if above:
             self.addSwitch("wan")

@@ -106,6 +106,7 @@ def text(name: str) -> str:
 
 
 def names() -> list[str]:
+    """The traces that can be drawn."""
     return list(_TRACES)
 
 

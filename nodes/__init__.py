@@ -1,0 +1,1 @@
+"""The processes inside the network: launcher, clients, edges and the cloud."""

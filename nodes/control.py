@@ -18,6 +18,7 @@ class Control:
         self._pending: list[Word] = []
 
     def fileno(self) -> int:
+        """The descriptor, to wait on."""
         return self._line.fileno()
 
     def say(self, said: Word) -> None:

@@ -112,6 +112,7 @@ class Hearing:
             del self._kept[name]
 
     def close(self) -> None:
+        """Close the connections to all servers."""
         for heard in self._heard.values():
             heard.parent.close(abandon=self._plan.moves)
 

@@ -38,9 +38,11 @@ class Inside:
 
     @property
     def settings(self) -> Any:
+        """The protocol's settings, as the scenario gives them."""
         return self.method.Settings(**self.plan.settings)
 
     def trainer(self) -> Trainer:
+        """Whatever trains for this node."""
         return make_trainer(self.plan, self.run_dir, self.spool, self.spec.name)
 
 

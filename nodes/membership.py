@@ -20,6 +20,7 @@ class Members:
 
     @property
     def names(self) -> list[str]:
+        """Their names, in that order."""
         return list(self._since)
 
     def enter(self, name: str, since: int) -> bool:

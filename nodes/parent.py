@@ -96,6 +96,7 @@ class Parent:
         )
 
     def close(self, abandon: bool = False) -> None:
+        """Close the connection; what is still under way is dropped with `abandon`."""
         self.endpoint.close(abandon)
 
     def _on_being_refused(self, reason: str) -> None:

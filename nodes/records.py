@@ -52,6 +52,7 @@ class Records:
         self.events(early)
 
     def elapsed(self, moment: float) -> float:
+        """Seconds from time zero to this moment."""
         return moment - (moment if self._zero is None else self._zero)
 
     def events(self, events: list[EventFields]) -> None:

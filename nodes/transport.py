@@ -70,6 +70,7 @@ class Endpoint:
         return frames
 
     def has_message(self) -> bool:
+        """Whether a message can be received without waiting."""
         events: Any = self._socket.getsockopt(zmq.EVENTS)
         return bool(events & zmq.POLLIN)
 
@@ -132,6 +133,7 @@ class ServerEndpoint(Endpoint):
                 self.send(received.sender, Message(Kind.WELCOME, self.name, 0))
 
     def send(self, child: str, message: Message) -> None:
+        """Send a message to a child, without waiting for it to arrive."""
         self._send([child.encode()], message)
 
     def receive(self, deadline: float, expected: Expected) -> Message | None:
@@ -190,6 +192,7 @@ class ClientEndpoint(Endpoint):
             raise NotJoined(f"no welcome from {self.parent} in time")
 
     def send(self, message: Message) -> None:
+        """Send a message to the server, without waiting for it to arrive."""
         self._send([], message)
 
     def receive(self, deadline: float, expected: Expected) -> Message | None:

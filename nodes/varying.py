@@ -16,7 +16,8 @@ from netem import netlink
 class Changeable(Protocol):
     """A link whose queues can be changed in place."""
 
-    def change_part(self, up: Shape, down: Shape) -> Iterator[tuple[socket, bytes]]: ...
+    def change_part(self, up: Shape, down: Shape) -> Iterator[tuple[socket, bytes]]:
+        """The netlink requests that give the link these shapes, and their sockets."""
 
 
 @dataclass
@@ -32,6 +33,7 @@ class Followers:
 
     @property
     def due(self) -> float:
+        """When the next row of the trace begins."""
         return self.trace.moment(self.step + 1, self.begun_at)
 
     def move(self, now: float) -> None:
@@ -42,6 +44,7 @@ class Followers:
 
     @property
     def wanted(self) -> tuple[Shape, Shape]:
+        """The shapes that the current row asks for."""
         return self.shapes[self.step % len(self.shapes)]
 
 
@@ -98,12 +101,14 @@ class Lateness:
     most: float = 0.0
 
     def add(self, links: int, late: float) -> None:
+        """Count a change of so many links that was made so late."""
         self.moments += 1
         self.changes += links
         self.seconds += late
         self.most = max(self.most, late)
 
     def row(self) -> dict[str, Any]:
+        """As an entry of the run's records."""
         return {
             "trace": self.trace,
             "changes": self.changes,

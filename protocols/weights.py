@@ -44,8 +44,10 @@ def take_from(prefix: str, tensors: Tensors) -> Tensors:
 
 
 def dot(one: Tensors, other: Tensors) -> float:
+    """The scalar product of two vectors of tensors."""
     return math.fsum(float(np.vdot(tensor, other[name])) for name, tensor in one.items())
 
 
 def norm(vector: Tensors) -> float:
+    """The Euclidean length of a vector of tensors."""
     return math.sqrt(dot(vector, vector))

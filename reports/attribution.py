@@ -56,6 +56,7 @@ class Attribution:
         }
 
     def shares(self, seconds: Seconds) -> dict[str, float]:
+        """As shares of the elapsed time, largest first."""
         largest = sorted(seconds, key=lambda key: -seconds[key])
         return {key: round(seconds[key] / self.seconds, 4) for key in largest}
 
@@ -102,6 +103,7 @@ def usual_seconds(events: Iterable[Event], plan: Plan) -> dict[tuple[str, str], 
 
 
 def is_transfer(part: Part) -> bool:
+    """Whether the part is time on a link."""
     return part.phase in WAYS.values()
 
 

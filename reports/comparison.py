@@ -117,6 +117,7 @@ class Comparison:
 
     @property
     def groups(self) -> list[Group]:
+        """The groups of all sections."""
         return [group for section in self.sections for group in section.groups]
 
 

@@ -43,6 +43,7 @@ class Panel:
 
     @property
     def groups(self) -> list[Group]:
+        """The groups of all series."""
         return [group for series in self.series for group in series.groups.values()]
 
 

@@ -63,6 +63,7 @@ class Run:
 
     @cached_property
     def rise(self) -> Rise:
+        """How soon the run got good."""
         return rise((point.round, point.seconds, point.accuracy) for point in self.points)
 
 

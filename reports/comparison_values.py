@@ -33,6 +33,7 @@ class Values:
 
     @property
     def logarithmic(self) -> bool:
+        """Whether the numbers are so far apart that they need a logarithmic axis."""
         return self.numbers is not None and spans_decades(self.numbers)
 
     def place(self, word: str) -> float:
@@ -76,6 +77,7 @@ def without(flat: Flat, keys: Iterable[str]) -> dict[str, str]:
 
 
 def varies(key: str, identities: Sequence[Flat]) -> bool:
+    """Whether the setting has several values among these scenarios."""
     return len(set(words_of(key, identities)) - {None}) > 1
 
 

@@ -27,10 +27,12 @@ class Event:
 
     @property
     def seconds(self) -> float:
+        """How long it took."""
         return self.end - self.start
 
     @property
     def bytes(self) -> int:
+        """The payload that was carried, if any."""
         return int(self.fields.get("bytes") or 0)
 
 

@@ -35,6 +35,7 @@ class Times:
     metric: Metric
 
     def scaled(self, group: Group) -> Spread | None:
+        """A group's times in the unit of the panel."""
         found = group.spread(self.metric)
         if found is None:
             return None

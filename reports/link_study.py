@@ -61,10 +61,12 @@ class LinkStudy:
 
     @property
     def title(self) -> str:
+        """The scenario's name and size."""
         return self.over.panels[0].title
 
     @property
     def methods(self) -> list[str]:
+        """The methods that were tried."""
         return [series.label for series in self.over.panels[0].series]
 
     @property

@@ -33,6 +33,7 @@ class RoundRow:
 
     @property
     def elapsed_seconds(self) -> float:
+        """Seconds from the start to the end of the round."""
         return self.elapsed / 1e6
 
 

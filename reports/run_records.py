@@ -123,6 +123,7 @@ class RunRecords:
 
     @property
     def name(self) -> str:
+        """The scenario's name, or else the directory's."""
         return str(self.summary.get("name") or self.directory.name)
 
     @cached_property

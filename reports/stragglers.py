@@ -23,6 +23,7 @@ class Straggler:
     server_waited_seconds: float = 0.0  # since the last but one, summed up
 
     def row(self) -> dict[str, Any]:
+        """As an entry of the run's records."""
         return {k: round(v, 6) if type(v) is float else v for k, v in asdict(self).items()}
 
 

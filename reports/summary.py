@@ -98,6 +98,7 @@ class Summary:
         return fields
 
     def write(self, path: Path) -> None:
+        """Write summary.json."""
         replace_text(path, json.dumps(self.fields(), indent=2) + "\n")
 
 

@@ -26,6 +26,7 @@ class WhatIf:
     rough: bool = False  # with jitter, loss, traces or other traffic TCP is not that regular
 
     def row(self) -> dict[str, Any]:
+        """As an entry of the run's records."""
         factors = vars(self.change).items()
         return {
             "place": self.change.place,

@@ -1,0 +1,1 @@
+"""The scenario library, its schema and loader, and the planner that resolves scenarios."""

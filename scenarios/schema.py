@@ -120,6 +120,7 @@ class Topology(Section):
 
     @property
     def client_count(self) -> int:
+        """How many clients there are in all."""
         if self.kind == "cells":
             return len(self.homes)
         return self.clients or (self.institutions or 0) * (self.clients_per_institution or 0)
@@ -132,6 +133,7 @@ class Topology(Section):
 
     @property
     def roles(self) -> tuple[Role, ...]:
+        """The roles that nodes have in this topology."""
         if self.kind == "star":
             return ("client", "cloud")
         return (
@@ -140,6 +142,7 @@ class Topology(Section):
 
     @property
     def tiers(self) -> tuple[Tier, ...]:
+        """The tiers that its links belong to."""
         if self.kind == "star":
             return ("client-cloud",)
         return ("client-edge", "edge-cloud") if "cloud" in self.roles else ("client-edge",)

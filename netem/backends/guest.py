@@ -81,6 +81,7 @@ class Guest:
     def start(
         self, run_dir: Path, spool: Spool, log: Path, interactive: bool
     ) -> "subprocess.Popen[bytes]":
+        """Boot the guest, in which the launcher then runs."""
         init = _write_init(self._inside, run_dir, spool)
         command = [
             *(sys.executable, "-m", "netem.guard"),
