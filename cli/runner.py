@@ -36,10 +36,17 @@ class RunFailed(Exception):
 class Display(Protocol):
     """Whoever shows how the run goes."""
 
-    def status(self, record: Status) -> None: ...
-    def evaluating(self) -> None: ...
-    def evaluation(self, line: dict[str, Any]) -> None: ...
-    def tick(self) -> None: ...
+    def status(self, record: Status) -> None:
+        """Show how far the network and the nodes have come."""
+
+    def evaluating(self) -> None:
+        """Show that training is over and the last models are being evaluated."""
+
+    def evaluation(self, line: dict[str, Any]) -> None:
+        """Show the scores of a model that was evaluated."""
+
+    def tick(self) -> None:
+        """Refresh what is shown; called several times a second."""
 
 
 @dataclass

@@ -37,6 +37,7 @@ class LinkSpec:
 
     @property
     def name(self) -> str:
+        """What records call the link: its host and its switch."""
         return f"{self.host}-{self.switch}"
 
     @classmethod

@@ -88,10 +88,12 @@ class RunDirectory:
 
     @property
     def network_log(self) -> Path:
+        """What the launcher and the nodes printed."""
         return self.logs / "network.log"
 
     @property
     def evaluator_log(self) -> Path:
+        """What the evaluator printed."""
         return self.logs / "evaluator.log"
 
     def worker_log(self, index: int) -> Path:

@@ -42,6 +42,7 @@ class Parent:
         )
 
     def join(self) -> None:
+        """Join and wait for the welcome, as long as limits.join allows."""
         self.endpoint.join(now() + self._plan.limits.join)
 
     def ask_to_join(self, since: int, holds: int) -> None:
@@ -91,6 +92,7 @@ class Parent:
         return message
 
     def send_update(self, local_round: int, package: Package) -> None:
+        """Send the result of a local round."""
         self.endpoint.send(
             Message(Kind.UPDATE, self._spec.name, local_round, dict(package.meta), package.tensors)
         )

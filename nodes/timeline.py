@@ -31,12 +31,19 @@ _LONGEST_WAIT = 3600.0  # seconds: what the kernel's timers hold has an end
 class Stage(Protocol):
     """What the timeline acts upon."""
 
-    def say(self, node: str, said: Word) -> None: ...
+    def say(self, node: str, said: Word) -> None:
+        """Tell a node something over its control line."""
+
     def record(
         self, node: str, phase: Phase, start: float, end: float, **details: Unpack[Details]
-    ) -> None: ...
-    def crash(self, node: str) -> None: ...
-    def restart(self, node: str) -> None: ...
+    ) -> None:
+        """Write an event; times are seconds from time zero."""
+
+    def crash(self, node: str) -> None:
+        """End a node's process at once."""
+
+    def restart(self, node: str) -> None:
+        """Start a node that was ended."""
 
 
 @dataclass

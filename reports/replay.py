@@ -38,6 +38,7 @@ class Change:
     memory: float = 1.0  # of aggregating
 
     def faster(self, phase: str) -> float:
+        """Return how many times faster this phase would be."""
         if phase == Phase.COMPUTE:
             return self.speed
         return self.memory if phase == Phase.AGGREGATE else 1.0

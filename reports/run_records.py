@@ -86,6 +86,7 @@ class RunRecords:
 
     @cached_property
     def evaluations(self) -> list[Line]:
+        """Every readable line of evaluations.jsonl."""
         return read_evaluations(self.files.evaluations)
 
     @cached_property
@@ -180,6 +181,7 @@ class RunRecords:
 
     @cached_property
     def handovers(self) -> list[Handover]:
+        """Every handover that was completed, with what became of it."""
         return handovers(self.events)
 
     @property

@@ -27,11 +27,13 @@ class Native:
         """Nothing is needed beyond what `choose` has checked."""
 
     def kernel_identity(self) -> str:
+        """Return the release of the host's own kernel."""
         return platform.release()
 
     def start(
         self, run_dir: Path, spool: Spool, log: Path, interactive: bool
     ) -> "subprocess.Popen[bytes]":
+        """Start the launcher in namespaces that end with it."""
         inside = [sys.executable, "-m", process.LAUNCHER, str(run_dir), str(spool.root)]
         return process.start([*_UNSHARE, *inside], log, interactive, {"OPENBLAS_NUM_THREADS": "1"})
 
