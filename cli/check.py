@@ -5,9 +5,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from contracts.project import ROOT
+
 COVERAGE = ROOT / ".coverage"  # where pytest-cov leaves what it measured
 NO_TESTS_SELECTED = 5  # pytest's exit code
 

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from contracts.errors import BadInput
+from contracts.project import ROOT
 
-ROOT = Path(__file__).resolve().parent.parent
 LAST_LOOK = 3.0  # seconds at the end for pages that are open: they ask every second
 _HOST = "127.0.0.1"
 _MOST = 65535

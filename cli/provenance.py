@@ -6,10 +6,10 @@ import subprocess
 import tomllib
 from pathlib import Path
 
+from contracts.project import ROOT
 from contracts.provenance import UNKNOWN, Provenance
 from contracts.schema import SCHEMA
 
-ROOT = Path(__file__).resolve().parent.parent
 _GIT_SECONDS = 5.0
 _PROCESSORS = Path("/proc/cpuinfo")
 

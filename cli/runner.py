@@ -7,12 +7,12 @@ import subprocess
 import sys
 import time
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Protocol
 
 from cli.following import tail
 from cli.preparation import Prepared, worker_count
 from contracts import status
+from contracts.project import ROOT
 from contracts.run_directory import RunDirectory
 from contracts.spool import Spool
 from contracts.status import Status
@@ -21,7 +21,6 @@ from netem import backends, spinning
 from netem.spinning import SpinWatch
 from netem.spool import LockedSpool
 
-ROOT = Path(__file__).resolve().parent.parent
 _POLL_SECONDS = 0.1
 _WORKERS_NICE = 5
 _GRACE_SECONDS = 3.0  # for an inside that has said its last word to end by itself

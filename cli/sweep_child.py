@@ -11,11 +11,11 @@ from typing import Any
 from cli.display import round_words
 from cli.sweep_places import Place, summary_of
 from contracts import progress
+from contracts.project import ROOT
 from netem import syscalls
 from netem.backends.guest import AT_ONCE
 from scenarios.expansion import SweepRun
 
-ROOT = Path(__file__).resolve().parent.parent
 _TAIL_BYTES = 4096
 
 

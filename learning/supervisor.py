@@ -8,11 +8,11 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from contracts.project import ROOT
 from contracts.run_directory import RunDirectory
 from contracts.spool import Spool
 from learning.task_files import write_error
 
-ROOT = Path(__file__).resolve().parents[1]
 PATIENCE_SECONDS = 2.0  # for each of the three ways to end a worker, the last of which cannot fail
 LAST_WORDS = 300
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import psutil
 
-ROOT = Path(__file__).resolve().parent.parent
+from contracts.project import ROOT
 
 SMALL = """
 name = "small"

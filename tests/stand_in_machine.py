@@ -7,7 +7,8 @@ import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from contracts.project import ROOT
+
 NOBODY = 65534
 
 PYTHON = """#!/bin/bash

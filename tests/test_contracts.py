@@ -3,7 +3,6 @@
 import dataclasses
 import re
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import msgpack
@@ -13,13 +12,14 @@ from contracts import messages
 from contracts.control import Cells, Failed, Left, Measured, RoundEnded, Start, Word, decode, encode
 from contracts.events import KEYS, OPTIONAL, Details, Phase
 from contracts.messages import GLOBAL_ROUND, Kind
+from contracts.project import ROOT
 from protocols.wire import REASONS, Message
 from protocols.wire import encode as frames_of
 from tests.event_lines import assert_as_specified
 from tests.lines import PATIENCE, aside
 from tests.stars import stars
 
-DOCS = Path(__file__).resolve().parent.parent / "docs"
+DOCS = ROOT / "docs"
 
 
 def rows(page: str, heading: str) -> dict[str, str]:

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from cli import commands
+from contracts.project import ROOT
 from protocols import registry
 from scenarios import loader, sweeps
 from scenarios.schema import Task
 
-ROOT = Path(__file__).parent.parent
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 SCENARIOS = (ROOT / "docs/scenarios.md").read_text()
 

@@ -12,10 +12,9 @@ from pathlib import Path
 import pytest
 
 from contracts.errors import BadInput
+from contracts.project import ROOT
 from netem import kernel, kernel_build
 from tests.waiting import wait_until
-
-ROOT = Path(__file__).parent.parent
 
 # A process that wants the kernel; its build takes as long as the test lets it.
 BUILDER = """

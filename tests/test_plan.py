@@ -4,7 +4,6 @@ import dataclasses
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -12,6 +11,7 @@ from hypothesis import strategies as st
 
 from contracts.links import LinkSpec, Shape
 from contracts.plan import CellPlan, Limits, NodeSpec, Plan
+from contracts.project import ROOT
 from contracts.timeline import (
     CrashEvent,
     HandoverEvent,
@@ -168,7 +168,7 @@ def test_a_plan_without_a_needed_part_is_not_read(missing: str) -> None:
 
 @pytest.mark.parametrize("key", [field.name for field in dataclasses.fields(Plan)])
 def test_every_key_of_a_plan_stands_in_its_documentation(key: str) -> None:
-    page = Path(__file__).resolve().parent.parent / "docs" / "plan.md"
+    page = ROOT / "docs" / "plan.md"
     keys = [row.split("|")[1] for row in page.read_text().splitlines() if row.startswith("| `")]
 
     assert any(f"`{key}`" in names for names in keys)

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from contracts.project import ROOT
 from contracts.spool import Spool
 from contracts.training import Result, Task, TrainingFailed
 from learning import models
@@ -23,7 +24,6 @@ from learning.task_files import write_task
 from protocols.wire import Message, write_file
 from tests.waiting import wait_until
 
-ROOT = Path(__file__).resolve().parents[1]
 WAIT_SECONDS = 60
 CLIENTS = 4
 

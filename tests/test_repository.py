@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from cli import check
+from contracts.project import ROOT
 
-ROOT = Path(__file__).resolve().parent.parent
 NOT_OURS = {".git", ".venv", ".vagrant", ".hypothesis", "__pycache__"}
 OUTPUT = {ROOT / "runs", ROOT / "sweeps"}
 # Put together here so that this file does not name them itself.

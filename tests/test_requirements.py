@@ -5,14 +5,14 @@ import importlib.metadata
 import sys
 import tomllib
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-ROOT = Path(__file__).resolve().parent.parent
+from contracts.project import ROOT
+
 RUNTIME, DEVELOPMENT = "requirements.txt", "requirements-dev.txt"
 # Installed by ./metronome (without dependencies), and by Debian.
 ELSEWHERE = {"torchvision", "mininet", "distutils"}

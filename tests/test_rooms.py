@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
+from contracts.project import ROOT
+
 ALLOWED = {
     "contracts": set[str](),
     "protocols": {"contracts"},

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from contracts import tables
+from contracts.project import ROOT
 from contracts.run_directory import RunDirectory, client_name
 
-ROOT = Path(__file__).parent.parent
 ROOMS = ("benchmarks", "cli", "learning", "netem", "nodes", "protocols", "reports", "scenarios")
 RECORDS = (ROOT / "docs/records.md").read_text()
 FILES = [name for name in RunDirectory.names() if "." in name]

@@ -10,10 +10,10 @@ import pytest
 
 from cli.following import tail
 from contracts import status
+from contracts.project import ROOT
 from contracts.spool import Spool, unfinished
 from contracts.status import Status
 
-ROOT = Path(__file__).resolve().parent.parent
 ROOMS = ("benchmarks", "cli", "learning", "netem", "nodes", "protocols", "reports", "scenarios")
 # Pieces of names that stand for nothing but a file of the spool.
 PIECES = (

@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from contracts.errors import BadInput
+from contracts.project import ROOT
 from netem import spool
 from netem.spool import LockedSpool, sweep
 from tests.lines import PATIENCE
 from tests.processes import alive
 
-ROOT = Path(__file__).resolve().parent.parent
 # A runner that makes a spool, starts a session with a child in it, and says the processes' ids.
 RUNNER = """
 import subprocess, sys, time

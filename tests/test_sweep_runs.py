@@ -14,13 +14,13 @@ from cli.sweep_child import Ended
 from cli.sweep_places import claimed, finished
 from cli.sweep_runs import metronome_run, run_all
 from contracts.errors import BadInput
+from contracts.project import ROOT
 from scenarios import loader
 from tests.lines import PATIENCE
 from tests.processes import alive
 from tests.sweep_stand_ins import FAILS, GOES_ON, Programs, Watcher, process_id, some_runs
 from tests.waiting import wait_until
 
-ROOT = Path(__file__).resolve().parent.parent
 # A sweep of one scenario file into a directory, its runs doing what a line of shell says.
 DRIVER = """
 import signal, sys

@@ -6,9 +6,9 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
+from contracts.project import ROOT
 from netem import syscalls
 
-ROOT = Path(__file__).resolve().parents[2]
 LAUNCHER = "nodes.launcher"  # the module that both run, inside
 
 
