@@ -16,9 +16,10 @@ from cli import provenance
 from cli.__main__ import main as start
 from cli.commands import main
 from cli.preparation import prepare
-from cli.provenance import ROOT, collect, commit_of, processor
+from cli.provenance import collect, commit_of, processor
 from contracts.errors import BadInput
 from contracts.plan import Plan
+from contracts.project import ROOT
 from contracts.provenance import UNKNOWN, Provenance
 from contracts.schema import SCHEMA
 from netem import kernel

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cli import sweep_child, sweep_runs
+from cli import sweep_runs
 from cli.sweep_child import Ended
 from cli.sweep_places import claimed, finished
 from cli.sweep_runs import metronome_run, run_all
@@ -193,7 +193,7 @@ def test_the_child_is_this_program_told_to_run_the_scenario(tmp_path: Path) -> N
 
     paths = [str(tmp_path / "seed1.toml"), "--out", str(tmp_path / "seed1"), "--data", "/data"]
     assert command == [sys.executable, "-m", "cli", "run", *paths]
-    assert (sweep_child.ROOT / "cli" / "__main__.py").exists()
+    assert (ROOT / "cli" / "__main__.py").exists()
 
 
 # The sweep as a process of its own

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from contracts.errors import BadInput
 from contracts.plan import Plan
+from contracts.project import ROOT
 from contracts.spool import GUEST_NAME, Spool
 from netem import guard, kernel
 from netem.backends import process
@@ -135,7 +136,7 @@ def _write_init(inside: str, run_dir: Path, spool: Spool) -> Path:
     init = spool.guest_init
     init.write_text(
         "#!/bin/sh\n"
-        f"cd {shlex.quote(str(process.ROOT))}\n"
+        f"cd {shlex.quote(str(ROOT))}\n"
         "export PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root OPENBLAS_NUM_THREADS=1\n"
         "export PYTHONDONTWRITEBYTECODE=1 PYTHONHASHSEED=0\n"
         # Memory given back to the guest's kernel must be faulted in again, which is dear there.
