@@ -228,7 +228,7 @@ def _many_runs(options: argparse.Namespace) -> dict[str, Any]:
 
 def _compare(options: argparse.Namespace) -> int:
     from cli.compare import compare
-    from reports.comparison_over import keys_of
+    from reports.comparison.over_settings import keys_of
 
     over = keys_of(options.over) if options.over is not None else []
     return compare(

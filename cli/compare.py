@@ -9,17 +9,17 @@ from rich.console import Console
 
 from contracts.errors import BadInput
 from contracts.run_directory import RunDirectory
-from reports.comparison import Comparison, Target, compare_runs
-from reports.comparison_csv import comparison_csv
-from reports.comparison_figure import draw_comparison
-from reports.comparison_over import Over, compare_over
-from reports.comparison_rho import RhoCurves, at_share, curves_by_rho, rho_csv
-from reports.comparison_runs import read_runs
-from reports.comparison_table import markdown, show
-from reports.grid_figure import draw_over
-from reports.grid_table import over_csv
-from reports.replace import replace_text
-from reports.rho_figure import draw_rho
+from reports.comparison.csv_table import comparison_csv
+from reports.comparison.groups import Comparison, Target, compare_runs
+from reports.comparison.over_settings import Over, compare_over
+from reports.comparison.over_settings_table import over_csv
+from reports.comparison.rho import RhoCurves, at_share, curves_by_rho, rho_csv
+from reports.comparison.runs import read_runs
+from reports.comparison.table import markdown, show
+from reports.figures.comparison import draw_comparison
+from reports.figures.over_settings import draw_over
+from reports.figures.rho import draw_rho
+from reports.records.atomic_files import replace_text
 
 RUNS = Path("runs")
 

@@ -11,7 +11,7 @@ from rich.progress import TaskID as BarId
 from contracts import progress, status
 from contracts.progress import Progress as RunProgress
 from contracts.status import NodeLost, RoundEnded, Status
-from reports.words import duration
+from reports.wording import duration
 
 _WORDS: dict[type[Status], str] = {
     status.BuildingNetwork: "building the network",

@@ -9,7 +9,7 @@ from cli.sweep import INTERRUPTED, directory_of, run_table
 from cli.sweep_runs import Command
 from contracts.errors import BadInput
 from netem import profiles as known
-from reports.replace import replace_text
+from reports.records.atomic_files import replace_text
 from scenarios import files, loader
 from scenarios.expansion import Options, SweepRun, expand
 from scenarios.suggest import did_you_mean
@@ -95,10 +95,10 @@ def _listed(option: str, text: str | None) -> list[str] | None:
 
 def _conclude(directory: Path, runs: Sequence[SweepRun], key: str) -> None:
     """The study's table and figure, of those runs that came to their end."""
-    from reports.comparison_runs import read_runs
-    from reports.link_figure import draw_shares
-    from reports.link_study import link_study
-    from reports.link_table import markdown, show, study_csv
+    from reports.comparison.link_study import link_study
+    from reports.comparison.link_table import markdown, show, study_csv
+    from reports.comparison.runs import read_runs
+    from reports.figures.link_study import draw_shares
 
     there = [str(directory / run.id) for run in runs if (directory / run.id).is_dir()]
     finished, _ = read_runs(there) if there else ([], [])

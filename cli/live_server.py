@@ -16,8 +16,8 @@ from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
 from cli.live import LAST_LOOK
-from reports.live_records import LiveRuns
-from reports.report import json_text, report_html
+from reports.page.html import json_text, report_html
+from reports.page.live_records import LiveRuns
 
 _NICE = 15  # behind everything that is measured
 _OPEN = 10.0  # seconds after its last question that a page counts as open

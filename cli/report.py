@@ -7,10 +7,10 @@ from cli.compare import new_directory
 from contracts.errors import BadInput
 from contracts.provenance import Provenance
 from contracts.run_directory import RunDirectory
-from reports.comparison_runs import run_directories
-from reports.provenance import older_records, read_provenance, unreadable
-from reports.report import write_report
-from reports.run_records import RunRecords
+from reports.comparison.runs import run_directories
+from reports.page.html import write_report
+from reports.records.provenance import older_records, read_provenance, unreadable
+from reports.records.run_records import RunRecords
 
 
 def report(runs: Sequence[str], out: str | None) -> int:
@@ -28,7 +28,7 @@ def report(runs: Sequence[str], out: str | None) -> int:
 
 def figures(runs: Sequence[str], out: str | None, round: int | None) -> int:
     """Every chart of these runs, those that compare with all of them in one."""
-    from reports.paper_figures import write_figures
+    from reports.figures.paper import write_figures
 
     found = _read_all(runs)
     missing = [str(r.directory) for r in found if round is not None and round not in r.paths]

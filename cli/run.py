@@ -19,7 +19,7 @@ from netem import backends
 from netem.capabilities import probe
 from netem.spool import sweep
 from reports.finish import RunFacts, finish
-from reports.table import result_table
+from reports.result_table import result_table
 from scenarios import loader
 
 

@@ -101,9 +101,9 @@ def _conclude(
 
 def _told(table: Sweep, runs: Sequence[SweepRun]) -> dict[str, Any]:
     """What else the comparison is to do: over the settings of its grids, and at its rho."""
-    from reports.comparison_labels import identity
-    from reports.comparison_over import MOST_KEYS
-    from reports.comparison_values import varies
+    from reports.comparison.labels import identity
+    from reports.comparison.over_settings import MOST_KEYS
+    from reports.comparison.setting_values import varies
 
     grids = [list(part.grid) for part in table.runs if part.grid]
     keys = grids[0] if len({frozenset(grid) for grid in grids}) == 1 else []
@@ -129,9 +129,9 @@ def _check_rho(table: Sweep, runs: Sequence[SweepRun]) -> None:
 
 def _check_baseline(table: Sweep, runs: Sequence[SweepRun]) -> None:
     """A baseline that no run will have the name of is a mistake to be found before the runs."""
-    from reports.comparison import compare_runs
-    from reports.comparison_labels import identity
-    from reports.comparison_runs import Run
+    from reports.comparison.groups import compare_runs
+    from reports.comparison.labels import identity
+    from reports.comparison.runs import Run
 
     to_come = [
         Run(

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cli.sweep_child import Ended, Running
-from reports.words import duration, percent
+from reports.wording import duration, percent
 from scenarios.expansion import SweepRun
 
 _OTHER_LINES = 4  # what a terminal must have room for besides the waiting runs

@@ -11,8 +11,8 @@ from typing import Any
 from contracts import progress
 from contracts.errors import BadInput
 from contracts.run_directory import RunDirectory
-from reports.record_files import UnreadableRecord
-from reports.run_records import RunRecords
+from reports.records.record_files import UnreadableRecord
+from reports.records.run_records import RunRecords
 from scenarios import loader
 from scenarios.expansion import SweepRun
 from scenarios.schema import Scenario

@@ -3,22 +3,22 @@
 from pathlib import Path
 
 from contracts.events import Phase
-from reports import words
-from reports.cells import write_cells
-from reports.cells_figure import draw_cells
-from reports.data_figure import draw_data
-from reports.decisions import decisions, draw_decisions
-from reports.dissimilarity import report_dissimilarity
-from reports.events import write_events
-from reports.figure import draw_accuracy
-from reports.handovers import happened, write_handovers
-from reports.local_training import local_training
-from reports.map_figure import draw_map, draw_membership
-from reports.membership import Hearing, write_membership
-from reports.report import write_report
-from reports.rounds import write_rounds
-from reports.run_records import RunRecords
-from reports.summary import RunFacts, Summary, summarise
+from reports import wording
+from reports.figures.accuracy import draw_accuracy
+from reports.figures.cells import draw_cells
+from reports.figures.data import draw_data
+from reports.figures.decisions import decisions, draw_decisions
+from reports.figures.dissimilarity import report_dissimilarity
+from reports.figures.map import draw_map, draw_membership
+from reports.page.html import write_report
+from reports.records.cells import write_cells
+from reports.records.events import write_events
+from reports.records.handovers import happened, write_handovers
+from reports.records.local_training import local_training
+from reports.records.membership import Hearing, write_membership
+from reports.records.rounds import write_rounds
+from reports.records.run_records import RunRecords
+from reports.records.summary import RunFacts, Summary, summarise
 
 __all__ = ["RunFacts", "Summary", "finish"]
 
@@ -36,7 +36,7 @@ def finish(run_dir: Path, facts: RunFacts) -> Summary:
     summary = _summary(records, facts)
     summary.write(files.summary)
     records.summary = summary.fields()
-    links = words.links(records.plan) if records.plan else ""
+    links = wording.links(records.plan) if records.plan else ""
     draw_accuracy(files.accuracy_figure, summary, rows, links, records.whose, records.events)
     if records.holdings is not None:
         title = f"{summary.name}: who has samples of which class"

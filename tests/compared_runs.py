@@ -10,8 +10,8 @@ import tomli_w
 
 from contracts.provenance import Provenance
 from contracts.schema import SCHEMA
-from reports.comparison import Group, Spread
-from reports.comparison_metrics import Metric
+from reports.comparison.groups import Group, Spread
+from reports.comparison.metrics import Metric
 
 _COLUMNS = "round,link,tier,bytes_up,bytes_down,packets_up,packets_down,drops_up,drops_down"
 BYTES_A_ROUND = 3_000_000

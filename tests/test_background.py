@@ -16,7 +16,7 @@ from contracts.traffic import Flow
 from netem.counters import LinkCounters
 from netem.flows import moments, periods
 from nodes.records import Records
-from reports.run_records import RunRecords
+from reports.records.run_records import RunRecords
 from scenarios import loader
 from tests.scenario_trees import planned, tree_scenario
 

@@ -8,11 +8,11 @@ import pytest
 from contracts.events import Details
 from contracts.links import Shape
 from contracts.plan import Plan
-from reports.attribution import attribute
-from reports.bottleneck import bottleneck
-from reports.critical_path import Step
-from reports.events import Event, read_events
-from reports.stragglers import stragglers
+from reports.bottleneck.attribution import attribute
+from reports.bottleneck.critical_path import Step
+from reports.bottleneck.overview import bottleneck
+from reports.bottleneck.stragglers import stragglers
+from reports.records.events import Event, read_events
 from tests.fake_run import FakeRun, star_plan
 
 MEGA = 1e6

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from reports.cells import CellScores, accuracy_at
-from reports.evaluations import read_evaluations
 from reports.finish import finish
+from reports.records.cells import CellScores, accuracy_at
+from reports.records.evaluations import read_evaluations
 from tests.fake_cells import EDGES, cells, line, write_lines, write_run
 from tests.fake_run import FakeRun
 from tests.test_summary import FACTS

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from contracts.errors import BadInput
-from reports.comparison import Comparison, Group, Target, compare_runs
-from reports.comparison_metrics import BEST, BYTES_ON_WIRE, BYTES_TO_TARGET, FINAL, ROUNDS, TIME
-from reports.comparison_runs import read_runs
+from reports.comparison.groups import Comparison, Group, Target, compare_runs
+from reports.comparison.metrics import BEST, BYTES_ON_WIRE, BYTES_TO_TARGET, FINAL, ROUNDS, TIME
+from reports.comparison.runs import read_runs
 from tests.compared_runs import BYTES_A_ROUND, scenario, spread_of, write_run
 
 

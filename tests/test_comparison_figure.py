@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from matplotlib import colors, image
 
-from reports.comparison import compare_runs
-from reports.comparison_figure import draw_comparison, mean_curve
-from reports.comparison_runs import read_runs
+from reports.comparison.groups import compare_runs
+from reports.comparison.runs import read_runs
+from reports.figures.comparison import draw_comparison, mean_curve
 from tests.compared_runs import scenario, write_run
 
 BLUE, ORANGE, GREEN = "#0072B2", "#D55E00", "#009E73"

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from reports import comparison_metrics
-from reports.comparison import Comparison, compare_runs
-from reports.comparison_csv import comparison_csv
-from reports.comparison_metrics import METRICS, WHOLE_SPREAD, Kind, Metric, Shown, SpeedUp
-from reports.comparison_over import compare_over
-from reports.comparison_runs import Run, read_runs
-from reports.comparison_table import markdown, show
-from reports.grid_table import over_csv
+from reports.comparison import metrics
+from reports.comparison.csv_table import comparison_csv
+from reports.comparison.groups import Comparison, compare_runs
+from reports.comparison.metrics import METRICS, WHOLE_SPREAD, Kind, Metric, Shown, SpeedUp
+from reports.comparison.over_settings import compare_over
+from reports.comparison.over_settings_table import over_csv
+from reports.comparison.runs import Run, read_runs
+from reports.comparison.table import markdown, show
 from tests.compared_runs import scenario, write_run
 
 ENERGY = Metric(
@@ -42,7 +42,7 @@ def runs(tmp_path: Path) -> list[Run]:
 
 
 def _add(monkeypatch: pytest.MonkeyPatch, *rows: Metric | SpeedUp) -> None:
-    monkeypatch.setattr(comparison_metrics, "METRICS", (*METRICS, *rows))
+    monkeypatch.setattr(metrics, "METRICS", (*METRICS, *rows))
 
 
 def _shown(comparison: Comparison, width: int = 100) -> str:

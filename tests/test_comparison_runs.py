@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from contracts.errors import BadInput
-from reports.comparison_labels import identity, label
-from reports.comparison_runs import read_runs
+from reports.comparison.labels import identity, label
+from reports.comparison.runs import read_runs
 from scenarios import loader
 from tests.compared_runs import scenario, write_run
 

@@ -9,10 +9,10 @@ from rich.console import Console
 
 from cli.compare import compare
 from contracts.errors import BadInput
-from reports.comparison import Comparison, compare_runs
-from reports.comparison_csv import comparison_csv
-from reports.comparison_runs import read_runs
-from reports.comparison_table import markdown, show
+from reports.comparison.csv_table import comparison_csv
+from reports.comparison.groups import Comparison, compare_runs
+from reports.comparison.runs import read_runs
+from reports.comparison.table import markdown, show
 from tests.compared_runs import scenario, write_run
 
 

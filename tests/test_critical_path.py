@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contracts.tables import PHASES
-from reports.critical_path import PhaseIndex, Step, critical_path
-from reports.events import Event
-from reports.rounds import time_spent
+from reports.bottleneck.critical_path import PhaseIndex, Step, critical_path
+from reports.records.events import Event
+from reports.records.rounds import time_spent
 
 
 def _event(

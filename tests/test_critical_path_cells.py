@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contracts.tables import PHASES
-from reports.critical_path import PhaseIndex, critical_path
-from reports.events import Event
-from reports.rounds import time_spent
+from reports.bottleneck.critical_path import PhaseIndex, critical_path
+from reports.records.events import Event
+from reports.records.rounds import time_spent
 from tests.test_critical_path import _child, _event, _path, moments
 
 # client1 is alone in cell 1; client2 hears both, waits for both, trains for edge1, then for edge2.

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from learning.class_counts import class_counts, write_counts
-from reports.data_figure import draw_data
-from reports.holdings import read_holdings
+from reports.figures.data import draw_data
+from reports.records.holdings import read_holdings
 
 
 def test_samples_are_counted_by_client_and_class() -> None:

@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from contracts.events import Details
-from reports.decisions import decisions, draw_decisions
-from reports.events import Event
+from reports.figures.decisions import decisions, draw_decisions
+from reports.records.events import Event
 
 
 def aggregate(node: str, round: int, **decided: Any) -> Event:

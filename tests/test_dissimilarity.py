@@ -19,8 +19,8 @@ from learning.datasets import Dataset
 from learning.dissimilarity import gradient, measure
 from learning.evaluator import Evaluator
 from protocols.wire import Message, write_file
-from reports.dissimilarity import measured, report_dissimilarity
-from reports.run_records import RunRecords
+from reports.figures.dissimilarity import measured, report_dissimilarity
+from reports.records.run_records import RunRecords
 from scenarios import loader
 from tests.scenario_trees import star_scenario, tree_scenario
 

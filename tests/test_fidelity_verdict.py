@@ -5,7 +5,7 @@ import pytest
 from contracts.control import Measured
 from contracts.links import LinkSpec, Shape
 from netem import probe
-from reports.fidelity import judge
+from reports.records.fidelity import judge
 
 
 def probed(**changes: Any) -> dict[str, Any]:

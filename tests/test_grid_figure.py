@@ -13,12 +13,12 @@ from matplotlib import colormaps, colors, image
 from cli import commands, compare, sweep_runs
 from cli.sweep import sweep
 from contracts.errors import BadInput
-from reports.comparison_labels import identity
-from reports.comparison_over import Over, Series, compare_over
-from reports.comparison_runs import read_runs
-from reports.comparison_values import values_over
-from reports.grid_figure import draw_over
-from reports.grid_table import over_csv
+from reports.comparison.labels import identity
+from reports.comparison.over_settings import Over, Series, compare_over
+from reports.comparison.over_settings_table import over_csv
+from reports.comparison.runs import read_runs
+from reports.comparison.setting_values import values_over
+from reports.figures.over_settings import draw_over
 from tests.compared_runs import scenario, write_run
 from tests.sweep_stand_ins import FAILS, Programs
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from reports.comparison_runs import read_runs
-from reports.link_figure import draw_shares
-from reports.link_study import LinkStudy, link_study, moves, part_words
-from reports.link_table import markdown, show, study_csv
+from reports.comparison.link_study import LinkStudy, link_study, moves, part_words
+from reports.comparison.link_table import markdown, show, study_csv
+from reports.comparison.runs import read_runs
+from reports.figures.link_study import draw_shares
 from tests.compared_runs import scenario, write_run
 
 UP, DOWN, TRAIN = "edge-cloud up", "edge-cloud down", "client compute"

@@ -4,10 +4,10 @@ import json
 import random
 from pathlib import Path
 
-from reports.live_records import LiveRuns
-from reports.page_data import page_data
-from reports.report import json_text
-from reports.run_records import RunRecords
+from reports.page.data import page_data
+from reports.page.html import json_text
+from reports.page.live_records import LiveRuns
+from reports.records.run_records import RunRecords
 from tests.fake_run import FakeRun
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from reports.events import Event, read_events
-from reports.local_training import ALL, local_training
+from reports.records.events import Event, read_events
+from reports.records.local_training import ALL, local_training
 from tests.fake_run import FakeRun, star_plan
 
 

@@ -14,9 +14,9 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Circle, Rectangle
 
 from netem.mobility import centres
-from reports.canvas import COLOURS
+from reports.figures.canvas import COLOURS
+from reports.figures.map import cell_colour
 from reports.finish import finish
-from reports.map_figure import cell_colour
 from tests.fake_cells import EDGES
 from tests.fake_run import Fields, event
 from tests.test_handover_reports import WALK, handover, members, moving_plan, note, write_moving

@@ -13,16 +13,16 @@ from matplotlib.figure import Figure
 
 from cli.sweep_places import summary_of
 from contracts.traffic import Flow
-from reports import critical_path
-from reports.comparison_rho import cell_points
-from reports.comparison_runs import read_runs
+from reports.bottleneck import critical_path
+from reports.comparison.rho import cell_points
+from reports.comparison.runs import read_runs
+from reports.figures.paper import write_figures
 from reports.finish import RunFacts, finish
-from reports.live_records import LiveRuns
-from reports.page_data import page_data
-from reports.paper_figures import write_figures
-from reports.run_records import RunRecords
-from reports.summary import Summary
-from reports.traffic import bytes_by_round
+from reports.page.data import page_data
+from reports.page.live_records import LiveRuns
+from reports.records.run_records import RunRecords
+from reports.records.summary import Summary
+from reports.records.traffic import bytes_by_round
 from tests import fake_cells
 from tests.compared_runs import scenario
 from tests.fake_run import COLUMNS, MODEL_BYTES, FakeRun, event
@@ -164,7 +164,7 @@ def drawn(run: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Figure]:
     def keep(figure: Figure, path: Path) -> None:
         figures[path.name] = figure
 
-    monkeypatch.setattr("reports.paper_figures.save_for_print", keep)
+    monkeypatch.setattr("reports.figures.paper.save_for_print", keep)
     write_figures(run, [RunRecords.read(run)])
     return figures
 

@@ -6,9 +6,9 @@ import pytest
 
 from cli.commands import main
 from contracts.errors import BadInput
-from reports.colours import COLOURS, PHASE_COLOURS
-from reports.paper_figures import write_figures
-from reports.run_records import RunRecords
+from reports.figures.colours import COLOURS, PHASE_COLOURS
+from reports.figures.paper import write_figures
+from reports.records.run_records import RunRecords
 from tests.fake_run import FakeRun
 
 NAMES = ["accuracy-time", "accuracy-rounds", "time-shares", "bytes", "waterfall"]

@@ -25,10 +25,10 @@ from contracts.schema import SCHEMA
 from netem import kernel
 from netem.backends.guest import Guest
 from netem.backends.native import Native
-from reports.comparison import compare_runs
-from reports.comparison_runs import read_runs
+from reports.comparison.groups import compare_runs
+from reports.comparison.runs import read_runs
 from reports.finish import RunFacts, finish
-from reports.provenance import read_provenance
+from reports.records.provenance import read_provenance
 from scenarios import loader
 from tests.compared_runs import PROVENANCE, scenario, write_run
 from tests.fake_run import FakeRun

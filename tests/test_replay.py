@@ -8,8 +8,8 @@ from contracts.links import LinkSpec, Shape
 from contracts.plan import Plan
 from contracts.timeline import LinkChangeEvent
 from netem.transfer_time import Transfer
-from reports.events import Event
-from reports.replay import Change, Replay
+from reports.bottleneck.replay import Change, Replay
+from reports.records.events import Event
 from tests.fake_run import star_plan
 
 FRAME_BITS = 8 * 1514

@@ -8,9 +8,9 @@ import pytest
 
 from cli.commands import main
 from contracts.errors import BadInput
-from reports.page_data import page_data
-from reports.report import report_html
-from reports.run_records import RunRecords
+from reports.page.data import page_data
+from reports.page.html import report_html
+from reports.records.run_records import RunRecords
 from tests.fake_run import MODEL_BYTES, FakeRun, event
 
 
@@ -53,7 +53,7 @@ def test_with_too_many_bars_some_rounds_are_left_out_but_never_the_last(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     FakeRun(tmp_path, rounds=12)  # of 10 bars each
-    monkeypatch.setattr("reports.page_data._MOST_BARS", 45)
+    monkeypatch.setattr("reports.page.data._MOST_BARS", 45)
 
     found = _data(tmp_path)["runs"][0]["waterfall"]
 

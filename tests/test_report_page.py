@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from reports.page_data import page_data
-from reports.report import report_html
-from reports.run_records import RunRecords
+from reports.page.data import page_data
+from reports.page.html import report_html
+from reports.records.run_records import RunRecords
 from tests.browser import Page, browser
 from tests.fake_run import FakeRun, event
 from tests.large_run import write_large_run

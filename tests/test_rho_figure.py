@@ -12,13 +12,13 @@ from matplotlib import colors, image
 from cli import commands, compare, sweep_runs
 from cli.sweep import sweep
 from contracts.errors import BadInput
-from reports.cells import CellScores, write_cells
-from reports.comparison import Comparison, compare_runs
-from reports.comparison_metrics import FINAL, TIME
-from reports.comparison_rho import FIVE, ONE, at_share, cell_points, curves_by_rho, rho_csv
-from reports.comparison_runs import read_runs
-from reports.rho_figure import draw_rho
-from reports.run_records import RunRecords
+from reports.comparison.groups import Comparison, compare_runs
+from reports.comparison.metrics import FINAL, TIME
+from reports.comparison.rho import FIVE, ONE, at_share, cell_points, curves_by_rho, rho_csv
+from reports.comparison.runs import read_runs
+from reports.figures.rho import draw_rho
+from reports.records.cells import CellScores, write_cells
+from reports.records.run_records import RunRecords
 from tests.compared_runs import scenario, spread_of, write_run
 from tests.fake_cells import EDGES, cells, line, write_lines
 from tests.sweep_stand_ins import Programs

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from reports.rise import Rise, rise
-from reports.rounds import RoundRow
-from reports.summary import RunFacts, summarise
-from reports.traffic import Traffic
+from reports.comparison.rise_time import Rise, rise
+from reports.records.rounds import RoundRow
+from reports.records.summary import RunFacts, summarise
+from reports.records.traffic import Traffic
 
 
 def _of(*accuracies: float | None, seconds: float = 2.0) -> Rise:

@@ -8,11 +8,11 @@ import pytest
 from contracts.errors import BadInput
 from protocols import registry
 from protocols.base import Package
-from reports.critical_path import round_paths
-from reports.evaluations import mean_scores, read_evaluations
-from reports.events import read_events
-from reports.fidelity import judge
-from reports.rounds import round_rows
+from reports.bottleneck.critical_path import round_paths
+from reports.records.evaluations import mean_scores, read_evaluations
+from reports.records.events import read_events
+from reports.records.fidelity import judge
+from reports.records.rounds import round_rows
 from scenarios import loader
 from tests.fake_run import event
 from tests.scenario_trees import planned, star_scenario, tree_scenario

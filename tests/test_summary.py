@@ -16,8 +16,8 @@ from rich.console import Console
 
 from contracts.tables import PHASES
 from reports.finish import RunFacts, Summary, finish
-from reports.table import result_table
-from reports.words import duration, links, size
+from reports.result_table import result_table
+from reports.wording import duration, links, size
 from tests.fake_run import MODEL_BYTES, FakeRun, event, star_plan
 
 FACTS = RunFacts(
@@ -281,6 +281,6 @@ def test_sizes_and_links_are_said_as_people_say_them() -> None:
 
 
 def test_reading_records_back_needs_no_torch() -> None:
-    code = "import sys, reports.finish, reports.table; sys.exit('torch' in sys.modules)"
+    code = "import sys, reports.finish, reports.result_table; sys.exit('torch' in sys.modules)"
 
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

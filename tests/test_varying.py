@@ -12,9 +12,9 @@ from contracts.plan import Plan
 from contracts.traces import Row, Trace
 from netem import shaping
 from nodes.varying import Varying
-from reports.fidelity import judge
-from reports.used_links import UsedLinks
-from reports.words import links as links_in_words
+from reports.bottleneck.used_links import UsedLinks
+from reports.records.fidelity import judge
+from reports.wording import links as links_in_words
 from tests.scenario_trees import planned, star_scenario
 
 TRACE = "time,rate_up,rate_down,delay\n0,1e6,2e6,0.01\n1,3e6,4e6,0.02\n3,5e6,6e6,0.03\n"

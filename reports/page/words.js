@@ -1,4 +1,4 @@
-// Numbers as people say them; the same as reports/words.py.
+// Numbers as people say them; the same as reports/wording.py.
 
 function duration(seconds) {
   if (seconds === null || seconds === undefined) return "not known";

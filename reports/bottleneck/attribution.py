@@ -1,0 +1,112 @@
+"""Where a run's elapsed time went: its critical paths by phase, tier, link and node."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from statistics import fmean
+from typing import Any
+
+from contracts.events import Phase
+from contracts.plan import Plan
+from reports.bottleneck.critical_path import Step, round_paths
+from reports.bottleneck.used_links import WAYS, UsedLinks
+from reports.records.events import Event
+
+WAIT = Phase.WAIT
+BOTH = "links"  # as a phase: a tier's up and down together
+_ONE_SIDED = 2 / 3  # so much of a tier's time in one direction: the other does not matter
+
+Seconds = dict[str, float]
+
+
+@dataclass
+class Part:
+    """The time of one kind of step at one place: a tier's links, or a role's devices."""
+
+    place: str
+    phase: str  # of a transfer: up or down
+    seconds: float = 0.0
+    by_node: Seconds = field(default_factory=lambda: defaultdict(float))
+
+
+@dataclass
+class Attribution:
+    """Seconds of all finished rounds; every one of them stands once in each table."""
+
+    seconds: float = 0.0
+    by_phase: Seconds = field(default_factory=lambda: defaultdict(float))
+    by_tier: Seconds = field(default_factory=lambda: defaultdict(float))
+    by_link: dict[str, Seconds] = field(
+        default_factory=lambda: defaultdict(lambda: defaultdict(float))
+    )
+    by_node: Seconds = field(default_factory=lambda: defaultdict(float))
+    parts: dict[tuple[str, str], Part] = field(default_factory=dict)
+
+    def tables(self) -> dict[str, Any]:
+        """As keys of summary.json: shares of the elapsed time, largest first."""
+        by_link = {name: self.shares(ways) for name, ways in self.by_link.items()}
+        by_part = {f"{part.place} {part.phase}": part.seconds for part in self.parts.values()}
+        largest = sorted(by_link, key=lambda name: -sum(by_link[name].values()))
+        return {
+            "by_phase": self.shares(self.by_phase),
+            "by_tier": self.shares(self.by_tier),
+            "by_part": self.shares(by_part),
+            "by_link": {name: by_link[name] for name in largest},
+            "by_node": self.shares(self.by_node),
+        }
+
+    def shares(self, seconds: Seconds) -> dict[str, float]:
+        """As shares of the elapsed time, largest first."""
+        largest = sorted(seconds, key=lambda key: -seconds[key])
+        return {key: round(seconds[key] / self.seconds, 4) for key in largest}
+
+
+def paths(events: Iterable[Event]) -> dict[int, list[Step]]:
+    """The critical path of every finished round."""
+    return {event.round: path for event, path in round_paths(events)}
+
+
+def attribute(steps: Iterable[Step], plan: Plan) -> Attribution:
+    """Transfers belong to their link and its tier, all else to the node and its role."""
+    links = UsedLinks(plan)
+    roles = {node.name: node.role for node in plan.nodes}
+    found = Attribution()
+    for step in steps:
+        seconds, place, phase = step.end - step.start, roles.get(step.node, "unknown"), step.phase
+        found.seconds += seconds
+        found.by_phase[step.phase] += seconds
+        found.by_node[step.node] += seconds
+        link = links.link(step.node, step.peer) if step.phase in WAYS else None
+        if link is not None and link.tier is not None:
+            place, phase = link.tier, WAYS[step.phase]
+            found.by_link[link.name][phase] += seconds
+        found.by_tier[place] += seconds
+        part = found.parts.setdefault((place, phase), Part(place, phase))
+        part.seconds += seconds
+        part.by_node[step.node] += seconds
+    return found
+
+
+def usual_seconds(events: Iterable[Event], plan: Plan) -> dict[tuple[str, str], dict[str, float]]:
+    """How long each node took for such a part on average, whether it was waited for or not."""
+    links, roles = UsedLinks(plan), {node.name: node.role for node in plan.nodes}
+    taken: dict[tuple[str, str], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for event in events:
+        link = links.of(event)
+        place = link.tier if link else roles.get(event.node)
+        if place is not None:
+            taken[place, WAYS.get(event.phase, event.phase)][event.node].append(event.seconds)
+    return {
+        key: {node: fmean(seconds) for node, seconds in nodes.items()}
+        for key, nodes in taken.items()
+    }
+
+
+def is_transfer(part: Part) -> bool:
+    """Whether the part is time on a link."""
+    return part.phase in WAYS.values()
+
+
+def phase_or_both(phase: str, time: float, of_place: float) -> str:
+    """Both directions of a tier are one part, unless nearly all of its time is in one."""
+    return BOTH if phase in WAYS.values() and time < _ONE_SIDED * of_place else phase

@@ -1,0 +1,215 @@
+"""A run's rounds walked again with something changed: what would they have taken then?
+
+Every recorded phase began when the phases it needed were over: a device computes once the models
+are there and its last training is done, a server aggregates once the updates are there, and sends
+once it has aggregated. What else delayed it (a deadline, somebody who left, a wait that no phase
+explains) stays as long as it was. So a change of some phases' lengths moves all that follows, and
+where another chain of phases becomes the longest, that one sets the round.
+"""
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from math import inf
+
+from contracts.events import Phase
+from contracts.plan import Plan
+from netem.transfer_time import Transfer
+from reports.bottleneck.used_links import UP, WAYS, UsedLinks
+from reports.records.events import Event
+
+# What a node gets on after.
+_OWN = (Phase.COMPUTE, Phase.AGGREGATE, Phase.DOWNLOAD, Phase.DEADLINE)
+_PHASES = (*_OWN, Phase.SUPPLY, Phase.UPLOAD, Phase.ABANDONED)
+_GRAIN = 1e-6  # seconds: what began so little before another ended may have waited for it
+
+
+@dataclass(frozen=True)
+class Change:
+    """Factors on the links of one tier, or on the devices of one role."""
+
+    place: str
+    rate_up: float = 1.0
+    rate_down: float = 1.0
+    delay: float = 1.0
+    speed: float = 1.0  # of training
+    memory: float = 1.0  # of aggregating
+
+    def faster(self, phase: str) -> float:
+        """Return how many times faster this phase would be."""
+        if phase == Phase.COMPUTE:
+            return self.speed
+        return self.memory if phase == Phase.AGGREGATE else 1.0
+
+
+class Replay:
+    """The phases of a run, each with those it waited for."""
+
+    def __init__(self, events: Sequence[Event], plan: Plan) -> None:
+        phases = [event for event in events if event.phase in _PHASES]
+        self._events = sorted(phases, key=lambda event: (event.start, event.end))
+        self._links = UsedLinks(plan)
+        self._roles = {node.name: node.role for node in plan.nodes}
+        self._supplies = {
+            (e.node, e.peer, e.local_round): e.bytes
+            for e in self._events
+            if e.phase == Phase.SUPPLY
+        }
+        self._lengths = [event.seconds for event in self._events]
+        self._at: dict[str | None, list[int]] = defaultdict(list)
+        for i, place in enumerate(self._places()):
+            self._at[place].append(i)
+        self._waits = list(_waits(self._events))
+        self._outages = [(e.start, e.end) for e in events if e.phase == Phase.OUTAGE]
+        self._rounds = list(_rounds(events, self._events, set(plan.tops)))
+
+    def elapsed(self, change: Change) -> float:
+        """Seconds until the last finished round would have ended."""
+        ends = self._ends(change)
+        return max((max(ends[i] for i in of) + gap for of, gap in self._rounds), default=0.0)
+
+    def _ends(self, change: Change) -> list[float]:
+        lengths = self._lengths.copy()
+        for i in self._at.get(change.place, ()):
+            lengths[i] = self._changed_length(self._events[i], change)
+        ends: list[float] = []
+        end_of = ends.__getitem__
+        for event, length, (before, gap) in zip(self._events, lengths, self._waits, strict=True):
+            start = max(map(end_of, before)) + gap if before else event.start
+            ends.append(start + length)
+        return ends
+
+    def _places(self) -> Iterator[str | None]:
+        """Of a transfer its link's tier, of all else the node's role."""
+        for event in self._events:
+            if event.phase in WAYS:
+                link = self._links.of(event)
+                yield link.tier if link else None
+            else:
+                yield self._roles.get(event.node)
+
+    def _changed_length(self, event: Event, change: Change) -> float:
+        if event.phase not in WAYS:
+            return event.seconds / change.faster(event.phase)
+        link = self._links.of(event)
+        shapes = self._links.shapes(link, event.start, event.end) if link else None
+        if shapes is None:
+            return event.seconds
+        up, down = shapes
+        is_up = WAYS[event.phase] == UP
+        own, faster = (up, change.rate_up) if is_up else (down, change.rate_down)
+        size, trip = self._size(event), up.delay + down.delay
+        rate = inf if own.rate is None else own.rate
+        was = _times(size, rate, own.delay, trip)
+        now = _times(size, rate * faster, own.delay * change.delay, trip * change.delay)
+        # Packets out of order or lost make TCP recover, which takes round trips.
+        erratic = (own.jitter > 0 or own.loss > 0) and not self._was_cut(event)
+        return _changed(event.seconds, was, now, change.delay if erratic else 1.0)
+
+    def _was_cut(self, event: Event) -> bool:
+        """Whether there was an outage meanwhile: that lasts as long as the timeline says."""
+        return any(event.start < end and start < event.end for start, end in self._outages)
+
+    def _size(self, event: Event) -> int:
+        """What went ahead of the first model took the same link's time."""
+        if event.phase != Phase.DOWNLOAD:
+            return event.bytes
+        return event.bytes + self._supplies.get((event.node, event.peer, event.local_round), 0)
+
+
+@cache
+def _times(size: int, rate: float, delay: float, round_trip: float) -> tuple[float, float]:
+    """What a transfer takes at best, and in slow start besides."""
+    transfer = Transfer(size, rate, delay, round_trip)
+    return transfer.ideal_seconds, transfer.slow_start_seconds
+
+
+def _changed(
+    seconds: float, was: tuple[float, float], now: tuple[float, float], of_the_rest: float
+) -> float:
+    """As TCP's slow start over such a link predicts; what it does not explain stays.
+
+    A connection that was used just before starts with a larger window: less idle, or none.
+    """
+    (ideal, idle), (new_ideal, new_idle) = was, now
+    more = seconds - ideal
+    cold = min(1.0, max(0.0, more / idle)) if idle else 1.0
+    rest = more - cold * idle
+    return max(0.0, new_ideal + cold * new_idle + of_the_rest * rest)
+
+
+def _waits(events: list[Event]) -> Iterator[tuple[list[int], float]]:
+    """For each phase those it waited for, and how long after the last of them it began."""
+    seen = _Seen(events)
+    for place, event in enumerate(events):
+        before = [i for i in seen.before(event) if i < place]
+        last = max((events[i].end for i in before), default=event.start)
+        yield before, event.start - last
+
+
+class _Seen:
+    """Finds what a phase had to wait for."""
+
+    def __init__(self, events: list[Event]) -> None:
+        self._events = events
+        self._own: dict[tuple[str, str], list[int]] = defaultdict(list)
+        self._arrivals: dict[tuple[str | None, int | None], list[int]] = defaultdict(list)
+        for place, event in enumerate(events):
+            if event.phase in _OWN:
+                self._own[event.node, event.phase].append(place)
+            elif event.phase in (Phase.UPLOAD, Phase.ABANDONED):
+                self._arrivals[event.peer, event.local_round].append(place)
+        for places in self._own.values():
+            places.sort(key=self._end)
+
+    def before(self, event: Event) -> Iterator[int]:
+        if event.phase == Phase.ABANDONED:
+            return  # the timeline's hour is fixed
+        sends = event.phase in (Phase.DOWNLOAD, Phase.SUPPLY)
+        origin = event.peer if sends and event.peer is not None else event.node
+        for phase in _OWN:
+            last = self._last(origin, phase, event.start)
+            yield from last
+        if event.phase == Phase.COMPUTE:
+            yield from self._models(event)
+        if event.phase in (Phase.AGGREGATE, Phase.COMPUTE):
+            yield from self._updates(event)
+
+    def _last(self, node: str, phase: str, moment: float) -> list[int]:
+        places = self._own.get((node, phase), [])
+        last = bisect_right(places, moment + _GRAIN, key=self._end)
+        return places[last - 1 : last] if last else []
+
+    def _models(self, event: Event) -> Iterator[int]:
+        """All that had come since the device last began to train: it waits for several servers."""
+        last = self._last(event.node, Phase.COMPUTE, event.start)
+        since = self._events[last[0]].start if last else -inf
+        places = self._own.get((event.node, Phase.DOWNLOAD), [])
+        first = bisect_right(places, since, key=self._end)
+        yield from places[first : bisect_right(places, event.start + _GRAIN, key=self._end)]
+
+    def _updates(self, event: Event) -> list[int]:
+        """Of the same round; none when the server began beside its clients' training."""
+        arrived = self._arrivals.get((event.node, event.local_round), [])
+        there = [i for i in arrived if self._end(i) <= event.start + _GRAIN]
+        return there if event.phase == Phase.AGGREGATE or len(there) == len(arrived) else []
+
+    def _end(self, place: int) -> float:
+        return self._events[place].end
+
+
+def _rounds(
+    events: Sequence[Event], phases: list[Event], tops: set[str]
+) -> Iterator[tuple[list[int], float]]:
+    """For each finished round the phases at its end, and how long after them it was over."""
+    at_end: dict[int, list[int]] = defaultdict(list)
+    for place, event in enumerate(phases):
+        if event.node in tops and event.phase in (Phase.AGGREGATE, Phase.COMPUTE):
+            at_end[event.round].append(place)
+    for event in events:
+        if event.phase == Phase.ROUND:
+            done = [i for i in at_end[event.round] if phases[i].end <= event.end + _GRAIN]
+            if done:
+                yield done, event.end - max(phases[i].end for i in done)

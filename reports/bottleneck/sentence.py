@@ -1,0 +1,108 @@
+"""What took most of a run's time, and what would help, in one sentence."""
+
+from collections.abc import Iterable, Mapping
+from statistics import fmean
+
+from contracts.events import Phase
+from contracts.plan import Plan
+from reports.bottleneck.attribution import BOTH, WAIT, Attribution, Part, phase_or_both
+from reports.bottleneck.replay import Change
+from reports.bottleneck.used_links import DOWN, UP
+from reports.bottleneck.what_if import WhatIf
+
+_DOMINANT = 0.6  # so much of a part's time at one node, ...
+_SLOWER = 1.1  # ... which usually takes so many times as long as the others: it is that node's
+
+Usual = Mapping[tuple[str, str], Mapping[str, float]]  # see usual_seconds
+
+
+def sentence(attributed: Attribution, tried: Iterable[WhatIf], usual: Usual, plan: Plan) -> str:
+    """For example: 61 % of the time is inst3's uplink to the cloud; at 40 Mbit/s ... less time."""
+    part = _largest(attributed)
+    share = f"{100 * part.seconds / attributed.seconds:.0f} %"
+    culprit = _culprit(part, usual)
+    words = f"{share} of the time is {_words(part, culprit, plan)}"
+    fitting = [what for what in tried if _fits(what.change, part)]
+    best = max(fitting, key=lambda what: what.saving, default=None)
+    if best is None:
+        return f"{words}."
+    where = (
+        "" if culprit is None or len(_places(part, plan)) == 1 else f", {_all_alike(part, plan)},"
+    )
+    if best.saving < 0.005:
+        return f"{words}; {best.words}{where} the run would take as long as it does."
+    less = f"{'about ' if best.rough else ''}{100 * best.saving:.0f} % less"
+    return f"{words}; {best.words}{where} the run would take {less} time."
+
+
+def _largest(attributed: Attribution) -> Part:
+    """The part with most of the time; of a tier both directions as one, see `phase_or_both`."""
+    merged: dict[tuple[str, str], Part] = {}
+    for part in attributed.parts.values():
+        phase = phase_or_both(part.phase, part.seconds, attributed.by_tier[part.place])
+        key = part.place, phase
+        into = merged.setdefault(key, Part(*key))
+        into.seconds += part.seconds
+        for node, seconds in part.by_node.items():
+            into.by_node[node] += seconds
+    return max(merged.values(), key=lambda part: part.seconds)
+
+
+def _culprit(part: Part, usual: Usual) -> str | None:
+    """The node that most of the part's time is at, if it is not just one of many alike."""
+    name = max(part.by_node, key=lambda node: part.by_node[node])
+    if part.by_node[name] <= _DOMINANT * part.seconds:
+        return None
+    ways = (UP, DOWN) if part.phase == BOTH else (part.phase,)
+    own = sum(usual.get((part.place, way), {}).get(name, 0.0) for way in ways)
+    others = sum(
+        fmean([s for node, s in usual.get((part.place, way), {}).items() if node != name] or [0.0])
+        for way in ways
+    )
+    return name if own > _SLOWER * others else None
+
+
+def _fits(change: Change, part: Part) -> bool:
+    """Whether a change is one of this part and of nothing else."""
+    if change.place != part.place:
+        return False
+    rates = (change.rate_up > 1, change.rate_down > 1)
+    wanted = {UP: (True, False), DOWN: (False, True), BOTH: (True, True)}.get(part.phase)
+    if wanted is None:
+        return rates == (False, False) and change.delay == 1 and change.faster(part.phase) > 1
+    return rates == wanted or change.delay < 1
+
+
+def _words(part: Part, node: str | None, plan: Plan) -> str:
+    if part.phase == WAIT:
+        return "waiting that no phase explains"
+    lower, _, upper = part.place.partition("-")
+    whose = f"{node}'s" if node else _whose(lower, plan)
+    if part.phase in (Phase.COMPUTE, Phase.AGGREGATE):
+        return f"{whose} {'computing' if part.phase == Phase.COMPUTE else 'aggregation'}"
+    one = node is not None or len(_places(part, plan)) == 1
+    kind = {UP: "uplink", DOWN: "downlink"}.get(part.phase, "link") + ("" if one else "s")
+    if upper == "cloud":
+        return f"{whose} {kind} to the cloud"
+    return f"{whose} {kind} to {'its' if one else 'their'} {_server(plan)}{'' if one else 's'}"
+
+
+def _whose(role: str, plan: Plan) -> str:
+    if role == "cloud":
+        return "the cloud's"
+    return f"the {_server(plan)}s'" if role == "edge" else f"the {role}s'"
+
+
+def _server(plan: Plan) -> str:
+    return "institution" if plan.topology == "tree" else "edge server"
+
+
+def _places(part: Part, plan: Plan) -> list[str]:
+    """The nodes that have such a part."""
+    lower = part.place.partition("-")[0]
+    return [node.name for node in plan.nodes if node.role == lower]
+
+
+def _all_alike(part: Part, plan: Plan) -> str:
+    lower = part.place.partition("-")[0]
+    return f"all {_server(plan) if lower == 'edge' else lower}s alike"

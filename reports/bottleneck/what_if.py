@@ -1,0 +1,91 @@
+"""What the changes that suggest themselves would do to a run's elapsed time."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from contracts.events import Phase
+from contracts.links import Shape
+from contracts.plan import Plan
+from reports.bottleneck.attribution import Attribution, is_transfer
+from reports.bottleneck.replay import Change, Replay
+from reports.bottleneck.used_links import DOWN, UP
+from reports.wording import rate
+
+_WORTH_TRYING = 0.01  # so much of the time is in a part: see what a change there would do
+
+
+@dataclass(frozen=True)
+class WhatIf:
+    """A change, in words, and the share of the elapsed time that it would save."""
+
+    change: Change
+    words: str
+    elapsed_seconds: float
+    saving: float
+    rough: bool = False  # with jitter, loss, traces or other traffic TCP is not that regular
+
+    def row(self) -> dict[str, Any]:
+        """As an entry of the run's records."""
+        factors = vars(self.change).items()
+        return {
+            "place": self.change.place,
+            "factors": {key: f for key, f in factors if key != "place" and f != 1.0},
+            "words": self.words,
+            "elapsed_seconds": round(self.elapsed_seconds, 6),
+            "saving": round(self.saving, 4),
+            "rough": self.rough,
+        }
+
+
+def what_ifs(attributed: Attribution, replay: Replay, plan: Plan) -> Iterator[WhatIf]:
+    """Twice the rate, half the delay, devices twice as fast, wherever much time is."""
+    was = replay.elapsed(Change(""))
+    beside = {name for flow in plan.traffic for name in (flow.first_link, flow.last_link)}
+    erratic = {
+        link.tier
+        for link in plan.links
+        for way in (link.up, link.down)
+        if way and (way.jitter or way.loss or way.varies or link.name in beside)
+    }
+    for change, words in _changes(attributed, plan):
+        elapsed = replay.elapsed(change)
+        saving = 1 - elapsed / was if was else 0.0
+        yield WhatIf(change, words, elapsed, saving, change.place in erratic)
+
+
+def _changes(attributed: Attribution, plan: Plan) -> Iterator[tuple[Change, str]]:
+    worth = [p for p in attributed.parts.values() if p.seconds > _WORTH_TRYING * attributed.seconds]
+    for place in dict.fromkeys(part.place for part in worth if is_transfer(part)):
+        ways = {part.phase for part in worth if part.place == place}
+        yield from _link_changes(place, ways, plan)
+    for part in worth:
+        if part.phase == Phase.COMPUTE:
+            yield Change(part.place, speed=2.0), "on devices twice as fast"
+        elif part.phase == Phase.AGGREGATE:
+            yield Change(part.place, memory=2.0), "with memory twice as fast"
+
+
+def _link_changes(tier: str, ways: set[str], plan: Plan) -> Iterator[tuple[Change, str]]:
+    up = {link.up for link in plan.links if link.tier == tier and link.up}
+    down = {link.down for link in plan.links if link.tier == tier and link.down}
+    if UP in ways and (words := _twice(up)):
+        yield Change(tier, rate_up=2.0), f"at {words}"
+    if DOWN in ways and (words := _twice(down)):
+        yield Change(tier, rate_down=2.0), f"at {words}"
+    if ways >= {UP, DOWN} and (words := _twice(up | down)):
+        yield Change(tier, rate_up=2.0, rate_down=2.0), f"at {words} both ways"
+    delays = {shape.delay for shape in up | down}
+    if max(delays, default=0.0) > 0:
+        one = len(delays) == 1 and not any(shape.varies for shape in up | down)
+        half = f"{500 * delays.pop():g} ms of delay each way" if one else "half the delay"
+        yield Change(tier, delay=0.5), f"with {half}"
+
+
+def _twice(shapes: set[Shape]) -> str:
+    """Twice the rate in words; nothing where the rate has no limit."""
+    rates = {shape.rate for shape in shapes}
+    if None in rates or not rates:
+        return ""
+    one = len(rates) == 1 and not any(shape.varies for shape in shapes)
+    return rate(2 * (rates.pop() or 0.0)) if one else "twice the rate"

@@ -1,0 +1,76 @@
+"""comparison.csv: every number of a comparison in plain units, one line for each group."""
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from reports.comparison.groups import Comparison, Group, Section, Spread
+from reports.comparison.metrics import WHOLE_SPREAD, Metric, Part, SpeedUp, all_rows
+
+_DECIMALS = 6
+
+
+def comparison_csv(comparison: Comparison) -> str:
+    """Seconds, bytes and shares; empty where there is nothing to say."""
+    return as_csv(
+        [_line(section, group) for section in comparison.sections for group in section.groups]
+    )
+
+
+def as_csv(lines: Sequence[Mapping[str, Any]]) -> str:
+    """A header and a line for each."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(lines[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(lines)
+    return text.getvalue()
+
+
+def _line(section: Section, group: Group) -> dict[str, Any]:
+    first = group.runs[0]
+    return {
+        "section": section.title,
+        "label": group.label,
+        "scenario": first.name,
+        "size": first.size,
+        "variant": first.variant,
+        "protocol": first.protocol,
+        "clock": first.clock,
+        "runs": len(group.runs),
+        "seeds": " ".join(str(run.seed) for run in group.runs),
+        "target_accuracy": group.target,
+        "runs_that_reached_target": len(group.arrivals) if group.target is not None else None,
+        **_metrics(section, group),
+        "fidelity": group.verdict,
+    }
+
+
+def metric_columns(
+    metric: Metric, group: Group, parts: Sequence[Part] = WHOLE_SPREAD
+) -> dict[str, float | None]:
+    """These parts of a metric's spread over a group."""
+    return spread_columns(metric.csv, group.spread(metric), parts)
+
+
+def spread_columns(
+    name: str, value: Spread | None, parts: Sequence[Part] = WHOLE_SPREAD
+) -> dict[str, float | None]:
+    """Each part in a column of its own, whose name starts with `name`."""
+    return {f"{name}_{part}": _rounded(getattr(value, part, None)) for part in parts}
+
+
+def _metrics(section: Section, group: Group) -> dict[str, Any]:
+    """The columns of all metrics; what the speed-ups are relative to stands before them."""
+    columns: dict[str, Any] = {}
+    for row in all_rows():
+        if isinstance(row, SpeedUp):
+            columns.setdefault("baseline", section.baseline.label if section.baseline else None)
+            columns[row.csv] = _rounded(section.speed_up(group, row.metric))
+        else:
+            columns |= metric_columns(row, group, row.csv_parts)
+    return columns
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, _DECIMALS)

@@ -1,0 +1,68 @@
+"""Means over seeds along any axis, with their range; and an axis of accuracies around them."""
+
+import math
+from collections.abc import Iterable, Sequence
+
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator, PercentFormatter
+from matplotlib.transforms import ScaledTranslation, Transform
+
+from reports.comparison.groups import Group, Spread
+from reports.figures.comparison_legend import Look
+
+_LEAST_HEIGHT = 0.1  # of an axis of accuracies, so that noise does not look like a trend
+_APART, _ALL_APART = 2.5, 10.0  # points between curves whose ranges would lie on each other
+RANGE = (
+    Line2D([], [], color="grey", marker="|", markersize=11, linestyle="none"),
+    "range over seeds",
+)
+
+
+def draw_means(
+    panel: Axes, points: Sequence[tuple[float, Spread | None]], look: Look, shift: float = 0.0
+) -> None:
+    """A line with marks, broken where there is no number; from least to most a thin bar."""
+    moved = _moved(panel, shift)
+    heights = [math.nan if spread is None else spread.mean for _, spread in points]
+    places = [x for x, _ in points]
+    panel.plot(places, heights, **look, linewidth=2, markersize=6, zorder=3, transform=moved)
+    known = [(x, spread) for x, spread in points if spread is not None]
+    panel.vlines(
+        [x for x, _ in known],
+        [spread.least for _, spread in known],
+        [spread.most for _, spread in known],
+        color=look["color"],
+        linewidth=1.2,
+        transform=moved,
+    )
+
+
+def draw_hollow(panel: Axes, x: float, y: float, look: Look, shift: float = 0.0) -> None:
+    """One of the marks again, without its filling."""
+    (mark,) = panel.plot([x], [y], look["marker"], color=look["color"], markersize=7, zorder=4)
+    mark.set(markerfacecolor="white", markeredgewidth=1.5, transform=_moved(panel, shift))
+
+
+def shifts(count: int, groups: Iterable[Group]) -> list[float]:
+    """In points, for so many curves side by side; none when every group is one run."""
+    several = any(len(group.runs) > 1 for group in groups)
+    apart = min(_APART, _ALL_APART / max(1, count)) if several else 0.0
+    return [apart * (number - (count - 1) / 2) for number in range(count)]
+
+
+def dress_accuracy(panel: Axes, spreads: Iterable[Spread]) -> None:
+    """Percent, as high as these need it; without any the panel says so."""
+    heights = [height for spread in spreads for height in (spread.least, spread.most)]
+    if not heights:
+        panel.text(0.5, 0.5, "no model was evaluated", ha="center", transform=panel.transAxes)
+    low, high = min(heights, default=0.0), max(heights, default=1.0)
+    margin = max(0.08 * (high - low), (_LEAST_HEIGHT - (high - low)) / 2)
+    panel.set_ylim(max(0.0, low - margin), min(1.0 + 0.2 * margin, high + margin))
+    panel.yaxis.set_major_locator(MaxNLocator(nbins=9, steps=[1, 2, 5, 10]))
+    panel.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=" %"))
+
+
+def _moved(panel: Axes, points: float) -> Transform:
+    figure = panel.figure
+    return panel.transData + ScaledTranslation(points / 72, 0, figure.dpi_scale_trans)

@@ -1,0 +1,138 @@
+"""Runs set against each other over one or two settings: what is left is told apart as usual."""
+
+import dataclasses
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+
+from contracts.errors import BadInput
+from reports.comparison.groups import Comparison, Group, Target, compare_runs
+from reports.comparison.metrics import FINAL
+from reports.comparison.runs import Run
+from reports.comparison.setting_values import Values, values_over, without, words_of
+
+Place = tuple[str | None, ...]  # a value for each setting; None where the runs have no such setting
+
+MOST_KEYS = 2
+_MOST_NAMED = 4  # of the values that a series has no run at
+
+
+@dataclass(frozen=True)
+class Series:
+    """Groups that differ only in these settings, all with the same ones missing."""
+
+    label: str
+    lacks: tuple[str, ...]
+    groups: Mapping[Place, Group]
+
+    def at(self, place: Place) -> Group | None:
+        """What lacks a setting is the same at all of its values."""
+        (some, *_) = self.groups
+        return self.groups.get(
+            tuple(word if own is not None else None for word, own in zip(place, some, strict=True))
+        )
+
+
+@dataclass(frozen=True)
+class Panel:
+    """The series of one scenario and size."""
+
+    title: str
+    series: tuple[Series, ...]
+
+    @property
+    def groups(self) -> list[Group]:
+        """The groups of all series."""
+        return [group for series in self.series for group in series.groups.values()]
+
+
+@dataclass(frozen=True)
+class Over:
+    """All panels, and what they do not show."""
+
+    axes: tuple[Values, ...]
+    panels: tuple[Panel, ...]
+    merged: Comparison  # its groups hold the runs of all values
+    notes: tuple[str, ...]
+
+
+def keys_of(text: str) -> list[str]:
+    """The settings that --over names."""
+    keys = [key.strip() for key in text.split(",")]
+    if not all(keys) or len(keys) > MOST_KEYS or len(set(keys)) < len(keys):
+        raise BadInput(f"--over {text}: name one setting or two, like topology.overlap,task.model")
+    return keys
+
+
+def compare_over(
+    runs: Sequence[Run],
+    keys: Sequence[str],
+    target: Target = None,
+    baseline: str | None = None,
+) -> Over:
+    """BadInput when one of the settings does not vary; the baseline only gives its target."""
+    identities = [run.identity for run in runs]
+    axes = tuple(values_over(key, identities) for key in keys)
+    words = zip(*(words_of(key, identities) for key in keys), strict=True)
+    places = {run.path: place for run, place in zip(runs, words, strict=True)}
+    alike = [dataclasses.replace(run, identity=without(run.identity, keys)) for run in runs]
+    base = baseline if target == "baseline" else None
+    merged = compare_runs(alike, target=target, baseline=base)
+    panels = tuple(
+        Panel(section.title, tuple(_series(section.groups, keys, places)))
+        for section in merged.sections
+    )
+    return Over(axes, panels, merged, tuple(_notes(panels, axes)))
+
+
+def _series(
+    groups: Iterable[Group], keys: Sequence[str], places: Mapping[Path, Place]
+) -> Iterator[Series]:
+    for group in groups:
+        apart: dict[tuple[str, ...], dict[Place, list[Run]]] = {}
+        for run in group.runs:
+            place = places[run.path]
+            lacks = tuple(k for k, word in zip(keys, place, strict=True) if word is None)
+            apart.setdefault(lacks, {}).setdefault(place, []).append(run)
+        for lacks, by_place in apart.items():
+            found = {
+                place: dataclasses.replace(group, runs=tuple(members))
+                for place, members in by_place.items()
+            }
+            yield Series(group.label, lacks, found)
+
+
+def _notes(panels: Iterable[Panel], axes: Sequence[Values]) -> Iterator[str]:
+    for panel in panels:
+        for axis in axes:
+            labels = [series.label for series in panel.series if axis.key in series.lacks]
+            if labels:
+                have = "has" if len(labels) == 1 else "have"
+                yield f"{panel.title}: {', '.join(labels)} {have} no {axis.key}: the same all along"
+        aims = any(group.target is not None for group in panel.groups)
+        for series in panel.series:
+            for words in _gaps(series, axes, aims):
+                yield f"{panel.title}, {series.label}{words}"
+
+
+def _gaps(series: Series, axes: Sequence[Values], aims: bool) -> Iterator[str]:
+    missing = list(_missing(series, axes))
+    if len(missing) > _MOST_NAMED:
+        missing = [*missing[:_MOST_NAMED], f"{len(missing) - _MOST_NAMED} more"]
+    if missing:
+        yield f": no finished run at {'; '.join(missing)}"
+    for place, group in series.groups.items():
+        where = "".join(f" {word}" for word in place if word is not None)
+        if group.spread(FINAL) is None:
+            yield f"{where}: no model was evaluated"
+        if aims and group.target is None:
+            yield f"{where}: no target, so no time to it"
+
+
+def _missing(series: Series, axes: Sequence[Values]) -> Iterator[str]:
+    own = [(None,) if axis.key in series.lacks else axis.words for axis in axes]
+    for place in product(*own):
+        if place not in series.groups:
+            named = zip(axes, place, strict=True)
+            yield ", ".join(f"{axis.key} = {word}" for axis, word in named if word is not None)

@@ -1,0 +1,182 @@
+"""Runs read back for a comparison: which directories hold one, and what its records say."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from contracts.errors import BadInput
+from contracts.provenance import Provenance
+from contracts.run_directory import RunDirectory
+from reports.comparison.labels import identity
+from reports.comparison.rise_time import Rise, rise
+from reports.records.provenance import read_provenance, unreadable
+from reports.records.record_files import UnreadableRecord
+from reports.records.rounds import RoundRow
+from reports.records.run_records import RunRecords
+from reports.records.traffic import bytes_by_round
+from scenarios.schema import Scenario
+
+
+@dataclass(frozen=True)
+class Point:
+    """An evaluated round."""
+
+    round: int
+    seconds: float
+    accuracy: float
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a comparison needs of a run that came to its end."""
+
+    path: Path
+    name: str
+    variant: str
+    size: str
+    protocol: str
+    clock: str
+    seed: int
+    target: float | None
+    verdict: str
+    bytes_on_wire: float | None
+    identity: Mapping[str, str]  # the resolved scenario without its seed, flattened
+    points: tuple[Point, ...]
+    carried: Mapping[int, int]  # bytes on the wire from the first round to this one
+    elapsed: float | None = None  # seconds of the whole run
+    by_rho: Mapping[float, float] = field(default_factory=dict)  # on cells: the last accuracy
+    rho: float | None = None  # on cells: where the accuracy of the points was taken
+    # Every number in summary.json by its key, for metrics that need nothing else.
+    figures: Mapping[str, float] = field(default_factory=dict)
+    time_by_part: Mapping[str, float] = field(default_factory=dict)  # shares, as `by_part` has them
+    made_by: Provenance = field(default_factory=Provenance)
+
+    def arrival(self, target: float | None) -> Point | None:
+        """The first evaluated round at or above the target."""
+        if target is None:
+            return None
+        return next((point for point in self.points if point.accuracy >= target), None)
+
+    @cached_property
+    def rise(self) -> Rise:
+        """How soon the run got good."""
+        return rise((point.round, point.seconds, point.accuracy) for point in self.points)
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A run that failed or cannot be read, and why."""
+
+    path: Path
+    cause: str
+
+
+def run_directories(places: Sequence[str]) -> list[Path]:
+    """Of every run there, once, however often it is named."""
+    found: dict[Path, Path] = {}
+    for place in places:
+        if not Path(place).is_dir():
+            raise BadInput(f"{place}: no such directory; name a run's, or one that holds runs")
+        try:
+            inside = list(find_runs(Path(place)))
+        except OSError as error:
+            raise BadInput(
+                f"{error.filename}: cannot be read ({error.strerror}); check its permissions"
+            ) from None
+        if not inside:
+            raise BadInput(f"{place}: no run in it; name a run's directory, or one that holds runs")
+        for path in inside:
+            found.setdefault(path.resolve(), path)
+    return list(found.values())
+
+
+def read_runs(places: Sequence[str]) -> tuple[list[Run], list[LeftOut]]:
+    """Every run there, and those that cannot be compared."""
+    read = [_read(path) for path in run_directories(places)]
+    return [r for r in read if isinstance(r, Run)], [r for r in read if isinstance(r, LeftOut)]
+
+
+def find_runs(place: Path) -> Iterator[Path]:
+    """The directory itself when it is a run's, else the runs at any depth below it."""
+    if RunDirectory(place).is_run:
+        yield place
+        return
+    for child in sorted(place.iterdir()):
+        # A link to a directory above would lead round in circles.
+        circular = child.is_symlink() and place.resolve().is_relative_to(child.resolve())
+        if child.is_dir() and not child.name.startswith(".") and not circular:
+            yield from find_runs(child)
+
+
+def _read(path: Path) -> Run | LeftOut:
+    made_by = read_provenance(path)
+    records = RunRecords(path)
+    files = records.files
+    if not files.summary.exists():
+        return LeftOut(path, "no summary.json: it is still running, or was killed")
+    try:
+        summary = records.summary
+        if summary.get("failure") is not None:
+            return LeftOut(path, f"failed: {summary['failure']}")
+        if not files.scenario.exists():
+            return LeftOut(path, "no scenario.toml, so it cannot be said what was run")
+        if not files.rounds.exists():
+            return LeftOut(path, "no rounds.csv")
+        scenario = _scenario(records)
+        by_rho = {float(rho): float(a) for rho, a in (summary.get("accuracy_by_rho") or {}).items()}
+        return Run(
+            path=path,
+            name=str(summary["name"]),
+            variant=str(summary.get("variant") or scenario.get("variant") or ""),
+            size=str(scenario.get("size") or ""),
+            protocol=str(summary["protocol"]),
+            clock=str(summary["clock"]),
+            seed=int(summary["seed"]),
+            target=_number(summary["target_accuracy"]),
+            verdict=str((summary.get("fidelity") or {}).get("verdict", "not known")),
+            bytes_on_wire=_number(summary["bytes_on_wire"]),
+            identity=identity(scenario),
+            points=_points(records.written_rounds),
+            carried=bytes_by_round(records.links),
+            elapsed=_number(summary.get("elapsed_seconds")),
+            by_rho=by_rho,
+            rho=next(iter(by_rho), None),
+            figures=_figures(summary),
+            time_by_part=(summary.get("bottleneck") or {}).get("by_part") or {},
+            made_by=made_by,
+        )
+    except UnreadableRecord as error:
+        return LeftOut(path, str(error))
+    except KeyError as error:
+        return LeftOut(path, f"summary.json has no {error.args[0]}")
+    except (OSError, ValueError, TypeError, AttributeError) as error:
+        return LeftOut(path, unreadable(made_by, error))
+
+
+def _scenario(records: RunRecords) -> dict[str, Any]:
+    """As plain data, with the defaults of keys that came later than the run."""
+    try:
+        return Scenario.model_validate(records.scenario).model_dump(exclude_none=True)
+    except ValidationError:
+        return records.scenario  # the schema has moved on since; the run is still worth comparing
+
+
+def _figures(summary: Mapping[str, Any]) -> dict[str, float]:
+    numbers = {key: value for key, value in summary.items() if isinstance(value, int | float)}
+    return {key: float(value) for key, value in numbers.items() if not isinstance(value, bool)}
+
+
+def _number(value: Any) -> float | None:
+    return None if value is None else float(value)
+
+
+def _points(rows: Sequence[RoundRow]) -> tuple[Point, ...]:
+    return tuple(
+        Point(row.round, row.elapsed_seconds, row.accuracy)
+        for row in rows
+        if row.accuracy is not None
+    )

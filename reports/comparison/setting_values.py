@@ -1,0 +1,130 @@
+"""The values of a setting that runs are compared over: as words, and as numbers where they are."""
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from contracts.errors import BadInput
+from reports.comparison.labels import NAMED_ALREADY, Flat
+from scenarios import quantities
+from scenarios.suggest import did_you_mean
+
+_UNITS: tuple[Callable[[str], float], ...] = (
+    quantities.bits_per_second,
+    quantities.seconds,
+    quantities.size_in_bytes,
+    quantities.share,
+)
+_DECADES = 2  # numbers that span more than that stand on a logarithmic axis
+
+
+@dataclass(frozen=True)
+class Values:
+    """All values of a setting: numbers rising, others in the order in which they came."""
+
+    key: str
+    words: tuple[str, ...]
+    numbers: tuple[float, ...] | None  # None where not all of them are numbers
+
+    @property
+    def names(self) -> list[str]:
+        """As written, without a zero behind the point."""
+        return [word.removesuffix(".0") if self.numbers else word for word in self.words]
+
+    @property
+    def logarithmic(self) -> bool:
+        """Whether the numbers are so far apart that they need a logarithmic axis."""
+        return self.numbers is not None and spans_decades(self.numbers)
+
+    def place(self, word: str) -> float:
+        """Along an axis."""
+        number = self.words.index(word)
+        return float(number) if self.numbers is None else self.numbers[number]
+
+
+def values_over(key: str, identities: Sequence[Flat]) -> Values:
+    """BadInput when there are not two of them at least."""
+    if key in NAMED_ALREADY:
+        raise BadInput(f"--over {key}: runs are told apart by it already; name a setting")
+    words = list(dict.fromkeys(word for word in words_of(key, identities) if word is not None))
+    if len(words) < 2:
+        known = [name for name in _names(identities) if varies(name, identities)]
+        fault = f"it is {words[0]} in all runs" if words else "no run has this setting"
+        remedy = did_you_mean(key, known) if known else "no setting varies among these runs"
+        raise BadInput(f"--over {key}: {fault}; {remedy}")
+    numbers = _numbers(words)
+    if numbers is None:
+        return Values(key, tuple(words), None)
+    rising = sorted(zip(numbers, words, strict=True))
+    return Values(key, tuple(word for _, word in rising), tuple(number for number, _ in rising))
+
+
+def words_of(key: str, identities: Sequence[Flat]) -> list[str | None]:
+    """Each one's value; None where there is none."""
+    tables = [
+        {name[len(key) + 1 :]: text for name, text in flat.items() if _belongs(name, key)}
+        for flat in identities
+    ]
+    return [_word(table, tables) if table else None for table in tables]
+
+
+def without(flat: Flat, keys: Iterable[str]) -> dict[str, str]:
+    """All other settings."""
+    unwanted = tuple(keys)
+    return {
+        name: text for name, text in flat.items() if not any(_belongs(name, k) for k in unwanted)
+    }
+
+
+def varies(key: str, identities: Sequence[Flat]) -> bool:
+    """Whether the setting has several values among these scenarios."""
+    return len(set(words_of(key, identities)) - {None}) > 1
+
+
+def spans_decades(numbers: Iterable[float]) -> bool:
+    """Whether they are so far apart that only a logarithmic axis shows them all."""
+    known = list(numbers)
+    return min(known) > 0 and math.log10(max(known) / min(known)) > _DECADES
+
+
+def _belongs(name: str, key: str) -> bool:
+    return name == key or name.startswith(f"{key}.")
+
+
+def _word(table: Mapping[str, str], tables: Sequence[Mapping[str, str]]) -> str:
+    """Of a link or device its profile, and what else tells it from others with that profile."""
+    if "" in table:
+        return table[""]  # a setting that is no table
+    if all(name.partition(".")[0].isdecimal() for name in table):
+        return ", ".join(table.values())
+    profile = table.get("profile")
+    alike = [other for other in tables if other and other.get("profile") == profile]
+    differing = [name for name in table if len({other.get(name) for other in alike}) > 1]
+    shown = differing or ([] if profile else list(table))
+    return " ".join([*([profile] if profile else []), *(f"{n}={table[n]}" for n in shown)])
+
+
+def _names(identities: Sequence[Flat]) -> list[str]:
+    """Every setting; of links and devices also the whole."""
+    names = dict.fromkeys(name for flat in identities for name in flat)
+    wholes = [name.rpartition(".")[0] for name in names if name.endswith(".profile")]
+    return [name for name in (*names, *wholes) if name not in NAMED_ALREADY]
+
+
+def _numbers(words: Sequence[str]) -> list[float] | None:
+    for unit in _UNITS:
+        try:
+            return [_number(word, unit) for word in words]
+        except ValueError:
+            continue
+    return None
+
+
+def _number(word: str, unit: Callable[[str], float]) -> float:
+    try:
+        number = float(word)
+    except ValueError:
+        return unit(word)
+    if not math.isfinite(number):
+        raise ValueError(word)
+    return number

@@ -1,0 +1,55 @@
+"""What all figures share: how they are made and saved, and the colours of their lines."""
+
+import io
+from pathlib import Path
+from typing import Any
+
+from matplotlib import rc_context
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+from reports.figures.colours import COLOURS
+from reports.records.atomic_files import replace_bytes
+
+__all__ = ["COLOURS", "MARKERS", "new_figure", "plain_frame", "save", "save_for_print"]
+
+MARKERS = "os^DvPX"
+
+
+def new_figure(
+    width: float,
+    height: float,
+    pad: float = 0.1,
+    hspace: float | None = None,
+    wspace: float | None = None,
+) -> Figure:
+    """A figure of so many inches, drawn without a display."""
+    layout = ConstrainedLayoutEngine(w_pad=pad, h_pad=pad, hspace=hspace, wspace=wspace)
+    figure = Figure(figsize=(width, height), dpi=150, layout=layout)
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def save(figure: Figure, path: Path) -> None:
+    """Whole or not at all."""
+    image = io.BytesIO()
+    figure.savefig(image, format="png", facecolor="white")
+    replace_bytes(path, image.getvalue())
+
+
+def save_for_print(figure: Figure, path: Path) -> None:
+    """As SVG and PDF beside each other, with text that stays text, the same bytes every time."""
+    for ending, metadata in (("svg", {"Date": None}), ("pdf", {"CreationDate": None})):
+        drawn = io.BytesIO()
+        settings: Any = {"svg.fonttype": "none", "svg.hashsalt": path.name, "pdf.fonttype": 42}
+        with rc_context(settings):
+            figure.savefig(drawn, format=ending, metadata=metadata)
+        replace_bytes(path.with_name(f"{path.name}.{ending}"), drawn.getvalue())
+
+
+def plain_frame(axes: Axes) -> None:
+    """A pale grid, and no lines where there is no scale."""
+    axes.grid(alpha=0.3)
+    axes.spines[["top", "right"]].set_visible(False)

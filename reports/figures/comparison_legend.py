@@ -1,0 +1,79 @@
+"""How the groups of a comparison look in its figures, and the legend that says so."""
+
+import math
+from collections.abc import Sequence
+from textwrap import wrap
+from typing import Any
+
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from reports.comparison.groups import Comparison
+from reports.figures.canvas import COLOURS
+
+Look = dict[str, Any]  # colour, marker and dashes
+
+_MARKERS = ("o", "s", "^", "v", "P", "X", "<", ">")
+_DASHES: tuple[Any, ...] = ("-", (0, (6, 2)), (0, (3, 1.5)), (0, (6, 2, 1.5, 2)))
+
+
+def looks_of(comparison: Comparison) -> dict[str, Look]:
+    """The same look for the same label in all panels; readable without the colours."""
+    labels = dict.fromkeys(group.label for group in comparison.groups)
+    return {
+        label: {
+            "color": COLOURS[place % len(COLOURS)],
+            "marker": _MARKERS[place % len(_MARKERS)],
+            "linestyle": _DASHES[place % len(_DASHES)],
+        }
+        for place, label in enumerate(labels)
+    }
+
+
+def draw_legend(figure: Figure, comparison: Comparison, looks: dict[str, Look]) -> int:
+    """What the lines and diamonds mean; the number of the legend's lines."""
+    return place_legend(figure, _entries(comparison, looks))
+
+
+def place_legend(figure: Figure, entries: Sequence[tuple[Line2D, str]]) -> int:
+    """Below the panels, in as few lines as fit; their number."""
+    lines, labels = zip(*entries, strict=True)
+    for rows in range(1, len(entries) + 1):
+        legend = figure.legend(
+            lines,
+            labels,
+            loc="outside lower center",
+            ncols=math.ceil(len(entries) / rows),
+            frameon=False,
+            handlelength=3.2,
+        )
+        if legend.get_window_extent().width <= figure.bbox.width:
+            return rows
+        if rows < len(entries):
+            legend.remove()
+    return len(entries)
+
+
+def entry(label: str, look: Look) -> tuple[Line2D, str]:
+    """A curve's line and name."""
+    return Line2D([], [], **look, linewidth=2, markersize=6), wrapped(label, 60)
+
+
+def _entries(comparison: Comparison, looks: dict[str, Look]) -> list[tuple[Line2D, str]]:
+    entries = [entry(label, look) for label, look in looks.items()]
+    groups = comparison.groups
+    if any(len(group.runs) > 1 for group in groups):
+        entries.append((Line2D([], [], color="grey", linewidth=0.7), "each seed"))
+    ends = {group.complete for group in groups if group.arrivals}
+    for whole, words in ((True, "target reached (mean)"), (False, "reached by some seeds only")):
+        if whole in ends:
+            diamond = Line2D([], [], color="grey", marker="D", markersize=7, linestyle="none")
+            diamond.set_markerfacecolor("grey" if whole else "white")
+            entries.append((diamond, words))
+    return entries
+
+
+def wrapped(words: str, width: int) -> str:
+    """Broken at blanks, and with no sign that matplotlib takes for a formula's."""
+    lines = wrap(words, width, break_long_words=False, break_on_hyphens=False)
+    return "\n".join(lines).replace("$", r"\$")

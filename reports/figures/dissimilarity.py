@@ -1,0 +1,70 @@
+"""dissimilarity.csv and .png: how far gradients were apart, if a run measured it (FSL, Fig. 9)."""
+
+import csv
+import io
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from matplotlib.ticker import MaxNLocator
+
+from contracts.evaluations import DISSIMILARITY
+from contracts.run_directory import RunDirectory
+from contracts.tables import DISSIMILARITY_COLUMNS
+from contracts.tables import DissimilarityRow as Row
+from reports.figures.canvas import COLOURS, MARKERS, new_figure, plain_frame, save
+from reports.records.atomic_files import replace_text
+from reports.records.evaluations import Line
+
+_NAMES = {"xi_squared": "ξ²: the server's from all clients'", "g_squared": "G²: a client's, mean"}
+
+
+def report_dissimilarity(
+    files: RunDirectory, name: str, evaluations: Iterable[Line], elapsed: Mapping[int, int]
+) -> None:
+    """Nothing where nothing was measured; `elapsed` is in microseconds by round."""
+    rows = measured(evaluations, elapsed)
+    if rows:
+        _write(files.dissimilarity, rows)
+        _draw(files.dissimilarity_figure, name, rows)
+
+
+def measured(evaluations: Iterable[Line], elapsed: Mapping[int, int]) -> list[Row]:
+    """Of those rounds that were measured, in their order."""
+    found = [
+        Row(
+            line["round"],
+            elapsed[line["round"]] / 1e6 if line["round"] in elapsed else None,
+            line.get("xi_squared"),
+            line.get("g_squared"),
+        )
+        for line in evaluations
+        if line.get("key") == DISSIMILARITY
+    ]
+    return sorted(found, key=lambda row: row.round)
+
+
+def _write(path: Path, rows: list[Row]) -> None:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(DISSIMILARITY_COLUMNS)
+    writer.writerows(rows)
+    replace_text(path, text.getvalue())
+
+
+def _draw(path: Path, name: str, rows: list[Row]) -> None:
+    """Over rounds, on a logarithmic axis: they span decades."""
+    figure = new_figure(7, 4)
+    axes = figure.subplots()
+    plain_frame(axes)
+    for (field, label), colour, marker in zip(_NAMES.items(), COLOURS, MARKERS, strict=False):
+        values = [(row.round, getattr(row, field)) for row in rows]
+        known = [(round, value) for round, value in values if value]  # 0 has no logarithm
+        if known:
+            rounds, heights = zip(*known, strict=True)
+            axes.semilogy(rounds, heights, color=colour, marker=marker, ms=5, label=label)
+            axes.legend(frameon=False)
+    axes.set_xlabel("global rounds")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.set_ylabel("squared distance of gradients")
+    axes.set_title(f"{name}: dissimilarity of data, seen at the global model", parse_math=False)
+    save(figure, path)

@@ -1,0 +1,108 @@
+"""What the report page shows, as plain data: reports/page/ draws it.
+
+A run that goes on gives the same data, as far as it has come: the page can be shown anew with it.
+"""
+
+import shlex
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from contracts.tables import PHASES
+from reports.comparison.run_labels import run_labels
+from reports.figures.decisions import WORDS, decisions
+from reports.page.network import network
+from reports.page.timeline import happenings
+from reports.page.waterfall import waterfall
+from reports.records.holdings import Holdings
+from reports.records.run_records import RunRecords
+from reports.wording import links
+
+_HEADLINE = (
+    "protocol",
+    "variant",
+    "clock",
+    "backend",
+    "seed",
+    "target_accuracy",
+    "time_to_target_seconds",
+    "rounds_to_target",
+    "bytes_on_wire",
+    "wire_overhead",
+    "drops",
+    "refused",
+    "lost",
+    "overruns",
+    "failure",
+    "host_seconds",
+    "accuracy_by_rho",
+)
+_JUDGED = ("verdict", "reason", "rate_error", "round_trip_error_seconds", "overrun_share")
+_MOST_BARS = 150_000  # in one page: about four megabytes
+
+
+def page_data(runs: Sequence[RunRecords]) -> dict[str, Any]:
+    """All runs of one page."""
+    most = _MOST_BARS // max(1, len(runs))
+    return {
+        "runs": [_run(run, name, most) for run, name in zip(runs, run_labels(runs), strict=True)]
+    }
+
+
+def _run(records: RunRecords, name: str, most_bars: int) -> dict[str, Any]:
+    plan, summary, rows = records.plan, records.summary, records.rows
+    places = {node.name: place for place, node in enumerate(plan.nodes)} if plan else {}
+    return {
+        "label": name,
+        "name": records.name,
+        "directory": str(records.directory.resolve()),
+        "headline": {key: summary.get(key) for key in _HEADLINE},
+        "planned_rounds": plan.rounds if plan else None,
+        "elapsed": records.elapsed,
+        "links_in_words": links(plan) if plan else "",
+        "curve": [[row.round, row.elapsed / 1e6, row.accuracy, row.loss] for row in rows],
+        "spent": {
+            "phases": PHASES,
+            "rounds": [[row.round, *(row.spent[phase] for phase in PHASES)] for row in rows[1:]],
+        },
+        "bottleneck": records.bottleneck,
+        "network": network(records, plan, places) if plan else None,
+        "waterfall": waterfall(records, places, most_bars),
+        "data": _data(records.holdings),
+        "decisions": _decisions(records),
+        "timeline": happenings(records.events),
+        "fidelity": _fidelity(records),
+        "scenario": records.scenario_text,
+        "command": _command(records),
+    }
+
+
+def _data(held: Holdings | None) -> dict[str, Any] | None:
+    """How many samples of each class every client has; classes that nobody has are left out."""
+    if held is None:
+        return None
+    present = np.flatnonzero(held.counts.any(axis=0)).tolist()
+    counts = held.counts[:, present].tolist()
+    return {"clients": list(held.clients), "classes": [str(n) for n in present], "counts": counts}
+
+
+def _decisions(records: RunRecords) -> list[dict[str, Any]]:
+    tops = records.plan.tops if records.plan else ()
+    return [
+        {"server": top, "words": WORDS.get(name, name), "children": children}
+        for top in tops
+        for name, children in decisions(records.events, top).items()
+    ]
+
+
+def _fidelity(records: RunRecords) -> dict[str, Any]:
+    judged = records.summary.get("fidelity") or {}
+    return {**{key: judged.get(key) for key in _JUDGED}, "links": records.probes or []}
+
+
+def _command(records: RunRecords) -> str:
+    """The resolved scenario holds all choices; only where data came from is not in there."""
+    words = ["./metronome", "run", str(records.files.scenario.resolve())]
+    data = ["--data", records.data_dir] if records.data_dir else []
+    return shlex.join(words + data)

@@ -1,0 +1,70 @@
+"""report.html: runs as one page that needs nothing else, neither files nor a network."""
+
+import json
+from collections.abc import Sequence
+from functools import cache
+from html import escape
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+from reports.page.data import page_data
+from reports.records.atomic_files import replace_text
+from reports.records.run_records import RunRecords
+
+_PAGE = Path(__file__).parent / "page"
+# One after the other, in one function: each may use the names of those before it.
+_SCRIPTS = ("elements", "words", "chart", "time", "waterfall", "network", "details", "page")
+
+
+def write_report(path: Path, runs: Sequence[RunRecords]) -> None:
+    """Whole or not at all."""
+    replace_text(path, report_html(page_data(runs)))
+
+
+def report_html(data: dict[str, Any]) -> str:
+    """The page with that data in it; with the key `live` it goes on asking where it came from."""
+    labels = ", ".join(run["label"] for run in data["runs"]) or "waiting"
+    script = _script(*_SCRIPTS, *(["live"] if "live" in data else []))
+    parts = {"TITLE": escape(labels), "STYLE": _style(), "SCRIPT": script, "DATA": _safe(data)}
+    page = (_PAGE / "page.html").read_text(encoding="utf-8")
+    # In one go: nothing that stands in one part is taken for the place of another.
+    pieces = page.split("@@")
+    return "".join(parts[p] if at % 2 else p for at, p in enumerate(pieces))
+
+
+def json_text(data: dict[str, Any]) -> str:
+    """JSON that every browser takes."""
+    try:
+        return _compact(data)
+    except ValueError:  # a model that diverged has a loss that JSON has no word for
+        return _compact(_finite(data))
+
+
+def _safe(data: dict[str, Any]) -> str:
+    """JSON that cannot end its script element, whatever names are in it."""
+    text = json_text(data)
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _compact(data: Any) -> str:
+    return json.dumps(data, separators=(",", ":"), allow_nan=False)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(inner) for inner in value]
+    return None if isinstance(value, float) and not isfinite(value) else value
+
+
+@cache
+def _style() -> str:
+    return (_PAGE / "style.css").read_text(encoding="utf-8")
+
+
+@cache
+def _script(*names: str) -> str:
+    files = (_PAGE / f"{name}.js" for name in names)
+    return "\n".join(file.read_text(encoding="utf-8") for file in files)

@@ -1,0 +1,119 @@
+"""How good the models of a run on cells are where their cells need them: cells.csv.
+
+A cell's test set holds a share rho of the cell's main classes, the rest comes evenly from all other
+classes. What a model would get right in it follows from its accuracy class by class, so no test set
+is drawn. A model that belongs to no cell (the average, the cloud's) is tested in every cell.
+"""
+
+import csv
+import io
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from contracts.evaluations import AVERAGE, GLOBAL
+from contracts.plan import CellPlan
+from contracts.tables import CELL_COLUMNS, CellRow
+from reports.records.atomic_files import replace_text
+from reports.records.evaluations import Line, Scores, mean_of_all
+from reports.records.record_files import whole_table
+
+
+class CellScores:
+    """Every evaluated model's accuracy at every rho; None where it is not known."""
+
+    def __init__(self, cells: CellPlan, evaluations: Iterable[Line]) -> None:
+        self.rho = tuple(float(share) for share in cells.rho)
+        self.has_cloud = cells.has_cloud
+        self.keys = (*cells.edges, AVERAGE, GLOBAL)
+        self._main = {edge: frozenset(cells.main_classes[edge]) for edge in cells.edges}
+        # The models that clients were given to use: the run is as good as these.
+        self._used = (GLOBAL,) if self.has_cloud else cells.edges
+        self._lines = {(line["round"], line.get("key")): line for line in evaluations}
+
+    @property
+    def whose(self) -> str:
+        """Which models the run's accuracy is of."""
+        models = "the global model" if self.has_cloud else "the edges' models (mean)"
+        return f"{models}, ρ = {self.rho[0]:g}"
+
+    def accuracy(self, round: int, key: str, rho: float) -> float | None:
+        """Of one model: in its own cell, or else over all cells."""
+        by_class = _by_class(self._lines.get((round, key)))
+        where = [key] if key in self._main else list(self._main)
+        return mean_of_all(accuracy_at(by_class, self._main[cell], rho) for cell in where)
+
+    def of_run(self, round: int, rho: float) -> float | None:
+        """The mean over the edges' models, each in its cell; with a cloud the global model's."""
+        return mean_of_all(self.accuracy(round, key, rho) for key in self._used)
+
+    def of_average(self, round: int, rho: float) -> float | None:
+        """The plain mean of all edges' models, over all cells."""
+        return self.accuracy(round, AVERAGE, rho)
+
+    def final(
+        self, rounds: Sequence[int], score: Callable[[int, float], float | None]
+    ) -> dict[str, float]:
+        """That score in the last of these rounds that has one, by rho."""
+        found = {str(rho): [score(round, rho) for round in rounds] for rho in self.rho}
+        known = {rho: [s for s in all_rounds if s is not None] for rho, all_rounds in found.items()}
+        return {rho: scores[-1] for rho, scores in known.items() if scores}
+
+    def by_round(self) -> Scores:
+        """Accuracy at the first rho, and loss, which is over the whole test set."""
+        return {
+            round: (self.of_run(round, self.rho[0]), self._loss(round))
+            for round in sorted({round for round, _ in self._lines})
+        }
+
+    def _loss(self, round: int) -> float | None:
+        lines = [self._lines.get((round, key), {}) for key in self._used]
+        return mean_of_all(line.get("loss") for line in lines)
+
+
+def accuracy_at(
+    by_class: Sequence[float | None], main: Collection[int], rho: float
+) -> float | None:
+    """Expected in a test set with that share of these classes; None counts for no class."""
+    known = [(number in main, score) for number, score in enumerate(by_class) if score is not None]
+    own = [score for is_main, score in known if is_main]
+    other = [score for is_main, score in known if not is_main]
+    if rho == 0 and other:
+        return fmean(other)
+    if not own:
+        return None
+    if rho == 1 or not other:
+        return fmean(own)
+    return rho * fmean(own) + (1 - rho) * fmean(other)
+
+
+def write_cells(path: Path, scores: CellScores, elapsed: Mapping[int, int]) -> None:
+    """A line for every model, round and rho that is known; `elapsed` is in microseconds."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(CELL_COLUMNS)
+    writer.writerows(_rows(scores, elapsed))
+    replace_text(path, text.getvalue())
+
+
+def read_cells(path: Path) -> list[CellRow]:
+    """cells.csv read back; OSError when it cannot be opened."""
+    return whole_table(path, CELL_COLUMNS, CellRow.of)
+
+
+def _rows(scores: CellScores, elapsed: Mapping[int, int]) -> Iterator[tuple[Any, ...]]:
+    for round, microseconds in elapsed.items():
+        for key in scores.keys:
+            for rho in scores.rho:
+                accuracy = scores.accuracy(round, key, rho)
+                if accuracy is not None:
+                    yield round, f"{microseconds / 1e6:.6f}", key, rho, f"{accuracy:.6f}"
+
+
+def _by_class(line: Mapping[str, Any] | None) -> list[float | None]:
+    """Empty when the model was not evaluated, or could not be."""
+    scores = line.get("by_class") if line else None
+    if not isinstance(scores, list):
+        return []
+    return [score if isinstance(score, int | float) else None for score in scores]

@@ -1,0 +1,39 @@
+"""evaluations.jsonl read back: what the evaluator found for every model of every round."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from reports.records.record_files import json_lines
+
+Line = dict[str, Any]  # with a whole number as its round
+Scores = dict[int, tuple[float | None, float | None]]  # accuracy and loss by round
+
+
+def read_evaluations(path: Path) -> list[Line]:
+    """All lines that belong to a round, in the order in which they were written."""
+    return [line for line in json_lines(path) if isinstance(line.get("round"), int)]
+
+
+def mean_scores(lines: Iterable[Line], keys: Sequence[str]) -> Scores:
+    """By round the mean over the models of these keys; None as soon as one of them is missing."""
+    by_round: dict[int, dict[str, Line]] = {}
+    for line in lines:
+        if line.get("key") in keys:
+            by_round.setdefault(line["round"], {})[line["key"]] = line
+    return {
+        number: (_mean(found, keys, "accuracy"), _mean(found, keys, "loss"))
+        for number, found in by_round.items()
+    }
+
+
+def mean_of_all(values: Iterable[float | None]) -> float | None:
+    """None as soon as one is missing: a mean over the others would be of something else."""
+    found = list(values)
+    known = [value for value in found if value is not None]
+    return fmean(known) if known and len(known) == len(found) else None
+
+
+def _mean(found: dict[str, Line], keys: Sequence[str], score: str) -> float | None:
+    return mean_of_all(found.get(key, {}).get(score) for key in keys)

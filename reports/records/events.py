@@ -1,0 +1,66 @@
+"""events.jsonl read back: every phase of every node, in the order of time."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from contracts.events import Details
+from reports.records.atomic_files import replace_text
+from reports.records.record_files import json_lines
+
+_NUMBERS = ("round", "start", "end")
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One phase or note; `fields` holds all that its line said."""
+
+    node: str
+    phase: str
+    round: int
+    start: float
+    end: float
+    local_round: int | None
+    peer: str | None
+    fields: Details
+
+    @property
+    def seconds(self) -> float:
+        """How long it took."""
+        return self.end - self.start
+
+    @property
+    def bytes(self) -> int:
+        """The payload that was carried, if any."""
+        return int(self.fields.get("bytes") or 0)
+
+
+def read_events(path: Path) -> list[Event]:
+    """All events that can be read, sorted by start, end, node and phase."""
+    events = [_event(fields) for fields in json_lines(path) if _is_event(fields)]
+    # The line itself settles what is left open, so that equal runs give equal files.
+    return sorted(events, key=lambda e: (e.start, e.end, e.node, e.phase, json.dumps(e.fields)))
+
+
+def write_events(path: Path, events: list[Event]) -> None:
+    """One line for each event, in the given order."""
+    replace_text(path, "".join(json.dumps(event.fields) + "\n" for event in events))
+
+
+def _is_event(fields: dict[str, Any]) -> bool:
+    named = all(isinstance(fields.get(key), str) for key in ("node", "phase"))
+    return named and all(isinstance(fields.get(key), int | float) for key in _NUMBERS)
+
+
+def _event(fields: dict[str, Any]) -> Event:
+    return Event(
+        node=fields["node"],
+        phase=fields["phase"],
+        round=fields["round"],
+        start=fields["start"],
+        end=fields["end"],
+        local_round=fields.get("local_round"),
+        peer=fields.get("peer"),
+        fields=cast(Details, fields),
+    )

@@ -1,0 +1,36 @@
+"""data.csv read back: which client has how many samples of which class."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from contracts.tables import HOLDING_COLUMNS
+from reports.records.record_files import whole_table
+
+
+@dataclass(frozen=True)
+class Holdings:
+    """Samples by client (a row each) and class (a column each, from 0)."""
+
+    clients: tuple[str, ...]
+    counts: np.ndarray
+
+
+def read_holdings(path: Path) -> Holdings | None:
+    """None when there is no such record, or nobody has a sample."""
+    if not path.exists():
+        return None
+    rows = whole_table(path, HOLDING_COLUMNS, _row)
+    if not rows:
+        return None
+    places = {client: place for place, client in enumerate(dict.fromkeys(row[0] for row in rows))}
+    counts = np.zeros((len(places), 1 + max(number for _, number, _ in rows)), int)
+    for client, number, samples in rows:
+        counts[places[client], number] = samples
+    return Holdings(tuple(places), counts)
+
+
+def _row(fields: Mapping[str, str]) -> tuple[str, int, int]:
+    return fields["client"], int(fields["class"]), int(fields["samples"])

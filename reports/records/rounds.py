@@ -1,0 +1,99 @@
+"""rounds.csv: how far the model was after every round, and what the round's time went into.
+
+Times are rounded to microseconds where the path goes from one step to the next, not step by step:
+so the phases of a round add up to its length, and the rounds to the elapsed time, exactly.
+"""
+
+import csv
+import io
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from contracts.tables import PHASES, ROUND_COLUMNS
+from reports.bottleneck.critical_path import Step
+from reports.records.atomic_files import replace_text
+from reports.records.events import Event
+from reports.records.record_files import whole_table
+
+Score = float | None
+
+_SCORES = ("accuracy", "loss")
+
+
+@dataclass(frozen=True)
+class RoundRow:
+    """One line of rounds.csv; times in microseconds."""
+
+    round: int
+    elapsed: int
+    accuracy: float | None
+    loss: float | None
+    spent: dict[str, int] = field(default_factory=lambda: dict.fromkeys(PHASES, 0))
+
+    @property
+    def elapsed_seconds(self) -> float:
+        """Seconds from the start to the end of the round."""
+        return self.elapsed / 1e6
+
+
+def round_rows(
+    finished: Iterable[tuple[Event, list[Step]]], scores: Mapping[int, tuple[Score, Score]]
+) -> list[RoundRow]:
+    """Round 0 (the initial model), then every finished round with its critical path and scores."""
+    rows = [
+        RoundRow(
+            event.round,
+            _microseconds(event.end),
+            *scores.get(event.round, (None, None)),
+            time_spent(path),
+        )
+        for event, path in finished
+    ]
+    if not rows and 0 not in scores:
+        return []
+    return [RoundRow(0, 0, *scores.get(0, (None, None))), *rows]
+
+
+def time_spent(path: list[Step]) -> dict[str, int]:
+    """Microseconds of a critical path by phase."""
+    spent = dict.fromkeys(PHASES, 0)
+    for step in path:
+        spent[step.phase] += _microseconds(step.end) - _microseconds(step.start)
+    return spent
+
+
+def write_rounds(path: Path, rows: list[RoundRow]) -> None:
+    """Always with a header, also when no round was finished."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(ROUND_COLUMNS)
+    for row in rows:
+        scores = (_score(row.accuracy), _score(row.loss))
+        spent = (_seconds(row.spent[phase]) for phase in PHASES)
+        writer.writerow((row.round, _seconds(row.elapsed), *scores, *spent))
+    replace_text(path, text.getvalue())
+
+
+def read_rounds(path: Path) -> list[RoundRow]:
+    """rounds.csv read back; OSError when it cannot be opened."""
+    return whole_table(path, ROUND_COLUMNS, _row)
+
+
+def _row(fields: Mapping[str, str]) -> RoundRow:
+    spent = {phase: _microseconds(float(fields[phase])) for phase in PHASES}
+    accuracy, loss = (float(text) if (text := fields[name]) else None for name in _SCORES)
+    elapsed = _microseconds(float(fields["elapsed_seconds"]))
+    return RoundRow(int(fields["round"]), elapsed, accuracy, loss, spent)
+
+
+def _microseconds(seconds: float) -> int:
+    return round(seconds * 1e6)
+
+
+def _seconds(microseconds: int) -> str:
+    return f"{microseconds / 1e6:.6f}"
+
+
+def _score(value: float | None) -> str:
+    return "" if value is None else f"{value:.6f}"

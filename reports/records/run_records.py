@@ -1,0 +1,201 @@
+"""The one reader of a run's records: what every table, figure, page and comparison is made from.
+
+A run that goes on, failed or was killed is read by the same rules as one that ended well (see
+`reports.records.record_files`); whatever it did not come to is empty or None.
+"""
+
+import hashlib
+import tomllib
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from contracts.evaluations import GLOBAL
+from contracts.plan import Plan
+from contracts.run_directory import RunDirectory
+from contracts.tables import CellRow, LinkRow
+from reports.bottleneck.critical_path import Step, round_paths
+from reports.bottleneck.overview import bottleneck
+from reports.records.cells import CellScores, read_cells
+from reports.records.evaluations import Line, mean_scores, read_evaluations
+from reports.records.events import Event, read_events
+from reports.records.fidelity import Probes
+from reports.records.handovers import Handover, handovers
+from reports.records.holdings import Holdings, read_holdings
+from reports.records.record_files import UnreadableRecord, early_json, whole_json
+from reports.records.rounds import RoundRow, read_rounds, round_rows
+from reports.records.traffic import LinkTotals, Traffic, link_totals, read_links, traffic
+
+
+class RunRecords:
+    """Reads each record when it is first asked for, and derives each number once."""
+
+    def __init__(self, directory: Path, summary: dict[str, Any] | None = None) -> None:
+        """`summary` stands in for summary.json where that is about to be written."""
+        self.directory = directory
+        self.files = RunDirectory(directory)
+        if summary is not None:
+            self.summary = summary
+
+    @classmethod
+    def read(cls, directory: Path) -> "RunRecords":
+        """With all that a page shows read at once, so that what cannot be read is found here."""
+        records = cls(directory)
+        for name in ("summary", "rows", "links", "holdings", "probes"):
+            getattr(records, name)
+        return records
+
+    # What stands in the files.
+
+    @cached_property
+    def plan(self) -> Plan | None:
+        """None as long as there is none; KeyError, TypeError or ValueError when it is broken."""
+        path = self.files.plan
+        return Plan.from_json(path.read_text(encoding="utf-8")) if path.exists() else None
+
+    @cached_property
+    def summary(self) -> dict[str, Any]:
+        """Empty before the run's end."""
+        return whole_json(self.files.summary) or {}
+
+    @cached_property
+    def scenario_text(self) -> str:
+        """The resolved scenario as it stands there; empty when there is none."""
+        path = self.files.scenario
+        return path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
+
+    @cached_property
+    def scenario(self) -> dict[str, Any]:
+        """The resolved scenario as plain data."""
+        try:
+            return tomllib.loads(self.scenario_text)
+        except tomllib.TOMLDecodeError:
+            raise UnreadableRecord(self.files.scenario, "is not valid TOML") from None
+
+    @cached_property
+    def data_dir(self) -> str | None:
+        """Where the data set was taken from, if a place was named."""
+        learning = early_json(self.files.learning)
+        place = learning.get("data_dir") if isinstance(learning, dict) else None
+        return str(place) if place else None
+
+    @cached_property
+    def events(self) -> list[Event]:
+        """In order of time."""
+        return read_events(self.files.events)
+
+    @cached_property
+    def evaluations(self) -> list[Line]:
+        """Every readable line of evaluations.jsonl."""
+        return read_evaluations(self.files.evaluations)
+
+    @cached_property
+    def links(self) -> list[LinkRow]:
+        """What every link carried in every round, joining and attachments included."""
+        return read_links(self.files.links)
+
+    @cached_property
+    def probes(self) -> Probes | None:
+        """None as long as the links have not been measured."""
+        found: Probes | None = early_json(self.files.probes)
+        return found
+
+    @cached_property
+    def varying(self) -> dict[str, Any]:
+        """What traces and background traffic came to; empty where there were none."""
+        return early_json(self.files.varying) or {}
+
+    @cached_property
+    def holdings(self) -> Holdings | None:
+        """Who has how many samples of which class; None when that is not on record."""
+        return read_holdings(self.files.holdings)
+
+    @cached_property
+    def written_rounds(self) -> list[RoundRow]:
+        """rounds.csv: the same as `rows` to six digits, without reading all events."""
+        return read_rounds(self.files.rounds)
+
+    @cached_property
+    def written_cells(self) -> list[CellRow]:
+        """cells.csv: the same as `cells` to six digits; OSError when it cannot be opened."""
+        return read_cells(self.files.cells)
+
+    # What follows from it.
+
+    @property
+    def name(self) -> str:
+        """The scenario's name, or else the directory's."""
+        return str(self.summary.get("name") or self.directory.name)
+
+    @cached_property
+    def cells(self) -> CellScores | None:
+        """The models' scores in each cell, of a run on cells."""
+        plan = self.plan
+        return CellScores(plan.cells, self.evaluations) if plan and plan.cells else None
+
+    @cached_property
+    def alone(self) -> tuple[str, ...]:
+        """The clients whose own models were evaluated, because nobody combines them."""
+        tops = self.plan.tops if self.plan else ()
+        return tops if len(tops) > 1 and self._role(tops[0]) == "client" else ()
+
+    @property
+    def whose(self) -> str:
+        """Which models the run's accuracy is of, in words."""
+        if self.cells:
+            return self.cells.whose
+        return "the clients' models (mean)" if self.alone else "the global model"
+
+    @cached_property
+    def rows(self) -> list[RoundRow]:
+        """Accuracy and times of every finished round, after one for the initial model."""
+        keys = self.alone or (GLOBAL,)
+        scores = self.cells.by_round() if self.cells else mean_scores(self.evaluations, keys)
+        return round_rows(self._round_paths, scores)
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds to the end of the last finished round."""
+        return self.rows[-1].elapsed_seconds if self.rows else 0.0
+
+    @cached_property
+    def paths(self) -> dict[int, list[Step]]:
+        """The critical path of every finished round."""
+        return {event.round: path for event, path in self._round_paths}
+
+    @cached_property
+    def bottleneck(self) -> dict[str, Any]:
+        """As the summary says; as long as that has none, worked out now."""
+        found: dict[str, Any] = self.summary.get("bottleneck") or {}
+        return found or bottleneck(self.events, self.plan, self.paths)
+
+    @cached_property
+    def traffic(self) -> Traffic:
+        """The bytes of all finished rounds by tier and direction."""
+        return traffic(self.links, self.events, self.plan)
+
+    @cached_property
+    def link_totals(self) -> dict[str, LinkTotals]:
+        """The bytes and drops of all finished rounds by link."""
+        return link_totals(self.links)
+
+    @cached_property
+    def handovers(self) -> list[Handover]:
+        """Every handover that was completed, with what became of it."""
+        return handovers(self.events)
+
+    @property
+    def final_model_hash(self) -> str | None:
+        """SHA-256 of the final model, or of all tops' together where there are several."""
+        models = self.files.final_models
+        if not models:
+            return None
+        return hashlib.sha256(b"".join(model.read_bytes() for model in models)).hexdigest()
+
+    @cached_property
+    def _round_paths(self) -> list[tuple[Event, list[Step]]]:
+        return round_paths(self.events)
+
+    def _role(self, node: str) -> str:
+        assert self.plan is not None
+        return self.plan.node(node).role

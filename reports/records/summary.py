@@ -1,0 +1,178 @@
+"""summary.json: a run in a few numbers."""
+
+import dataclasses
+import json
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from contracts.events import Phase
+from contracts.provenance import Provenance
+from reports.comparison.rise_time import rise
+from reports.records.atomic_files import replace_text
+from reports.records.cells import CellScores
+from reports.records.events import Event
+from reports.records.fidelity import judge
+from reports.records.handovers import Happened
+from reports.records.local_training import ALL
+from reports.records.overruns import Overruns, overruns
+from reports.records.rounds import RoundRow
+from reports.records.traffic import Traffic
+
+
+@dataclass(frozen=True)
+class RunFacts:
+    """What the records do not say: the runner knows it."""
+
+    name: str
+    protocol: str
+    clock: str
+    backend: str
+    seed: int
+    target_accuracy: float | None
+    host_seconds: float
+    lost: list[str]
+    failure: str | None
+    variant: str = ""
+    host_startup_seconds: float | None = None
+    host_training_seconds: float | None = None
+    pool_seconds: float | None = None  # all workers together
+    engine: str = "torch"  # what plain local training was done by
+    provenance: Provenance | None = None
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The keys of summary.json; None where the run left nothing to say it from."""
+
+    name: str
+    variant: str
+    protocol: str
+    clock: str
+    backend: str
+    seed: int
+    rounds: int
+    elapsed_seconds: float | None
+    final_accuracy: float | None
+    best_accuracy: float | None
+    accuracy_by_rho: dict[str, float]  # of a run on cells; the others follow from the first rho
+    average_model_by_rho: dict[str, float]  # of the mean of all edges' models
+    rolling_accuracy: (
+        float | None
+    )  # over the last rounds; this and the next four: reports/comparison/rise_time.py
+    rise_rounds: int | None
+    rise_seconds: float | None
+    half_rounds: int | None
+    half_seconds: float | None
+    target_accuracy: float | None
+    time_to_target_seconds: float | None
+    rounds_to_target: int | None
+    bytes_on_wire: int | None
+    payload_bytes: int | None
+    wire_overhead: float | None
+    wire_overhead_by_tier: dict[str, dict[str, float | None]]
+    background_bytes: int  # beside the training, and not in bytes_on_wire
+    drops: int | None
+    refused: dict[str, int]
+    overruns: Overruns
+    local_training_seconds: float | None  # of a client in a round, in the mean
+    local_training_seconds_by_device: dict[str, float]
+    lost: list[str]
+    bottleneck: dict[str, Any]  # see reports.bottleneck.overview
+    fidelity: dict[str, Any]
+    varying: dict[str, Any]  # what traces and traffic came to
+    final_model: str | None  # SHA-256 of the final model, or models
+    host_seconds: float
+    host_startup_seconds: float | None
+    host_training_seconds: float | None
+    pool_seconds: float | None
+    engine: str
+    provenance: Provenance | None  # what made the run
+    failure: str | None
+    happened: Happened | None = None  # of a run with a timeline: its keys stand beside these
+
+    def fields(self) -> dict[str, Any]:
+        """As they stand in the file."""
+        fields = dataclasses.asdict(self)
+        fields |= fields.pop("happened") or {}
+        return fields
+
+    def write(self, path: Path) -> None:
+        """Write summary.json."""
+        replace_text(path, json.dumps(self.fields(), indent=2) + "\n")
+
+
+def summarise(
+    facts: RunFacts,
+    rows: list[RoundRow],
+    events: list[Event],
+    traffic: Traffic,
+    probes: list[dict[str, Any]] | None,
+    final_model: str | None,
+    cells: CellScores | None = None,
+    happened: Happened | None = None,
+    training: Mapping[str, float] | None = None,
+    bottleneck: dict[str, Any] | None = None,
+    varying: dict[str, Any] | None = None,
+) -> Summary:
+    """Put together what was read back; `training` is from reports.records.local_training."""
+    by_device = dict(training or {})
+    late = overruns(events)
+    drops = traffic.drops if traffic.last_round > 0 else None
+    evaluated = [row.accuracy for row in rows if row.accuracy is not None]
+    reached = first_at(rows, facts.target_accuracy)
+    counted = traffic.last_round > 0
+    rounds = [row.round for row in rows]
+    refused = Counter(
+        str(event.fields.get("reason")) for event in events if event.phase == Phase.REFUSED
+    )
+    return Summary(
+        name=facts.name,
+        variant=facts.variant,
+        protocol=facts.protocol,
+        clock=facts.clock,
+        backend=facts.backend,
+        seed=facts.seed,
+        rounds=max(0, len(rows) - 1),
+        elapsed_seconds=rows[-1].elapsed_seconds if len(rows) > 1 else None,
+        final_accuracy=evaluated[-1] if evaluated else None,
+        best_accuracy=max(evaluated, default=None),
+        accuracy_by_rho=cells.final(rounds, cells.of_run) if cells else {},
+        average_model_by_rho=cells.final(rounds, cells.of_average) if cells else {},
+        **dataclasses.asdict(rise((r.round, r.elapsed_seconds, r.accuracy) for r in rows)),
+        target_accuracy=facts.target_accuracy,
+        time_to_target_seconds=reached.elapsed_seconds if reached else None,
+        rounds_to_target=reached.round if reached else None,
+        bytes_on_wire=traffic.wire.total() if counted else None,
+        payload_bytes=traffic.payload.total() if counted else None,
+        wire_overhead=traffic.overhead,
+        wire_overhead_by_tier=traffic.overhead_by_tier(),
+        drops=drops,
+        refused=dict(sorted(refused.items())),
+        overruns=late,
+        local_training_seconds=by_device.pop(ALL, None),
+        local_training_seconds_by_device=by_device,
+        lost=sorted(facts.lost),
+        fidelity=judge(probes, late.share, drops, (varying or {}).get("traces", ())),
+        final_model=final_model,
+        host_seconds=facts.host_seconds,
+        host_startup_seconds=facts.host_startup_seconds,
+        host_training_seconds=facts.host_training_seconds,
+        pool_seconds=facts.pool_seconds,
+        engine=facts.engine,
+        provenance=facts.provenance,
+        failure=facts.failure,
+        bottleneck=bottleneck or {},
+        happened=happened,
+        background_bytes=traffic.background.total(),
+        varying=varying or {},
+    )
+
+
+def first_at(rows: list[RoundRow], target: float | None) -> RoundRow | None:
+    """The first row whose accuracy is at least the target."""
+    if target is None:
+        return None
+    return next((row for row in rows if row.accuracy is not None and row.accuracy >= target), None)

@@ -1,0 +1,105 @@
+"""What the links carried, set against the models that the nodes sent: totals of links.csv."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import accumulate
+from pathlib import Path
+
+from contracts.events import Phase
+from contracts.plan import Plan
+from contracts.tables import LINK_COLUMNS, LinkRow
+from reports.records.events import Event
+from reports.records.record_files import growing_table
+
+_CARRIES: dict[str, str] = {Phase.UPLOAD: "up", Phase.DOWNLOAD: "down", Phase.SUPPLY: "down"}
+
+
+@dataclass
+class Traffic:
+    """Totals of all finished rounds; bytes by (tier, direction); `wire` is without `background`."""
+
+    last_round: int = 0
+    wire: Counter[tuple[str, str]] = field(default_factory=Counter)
+    payload: Counter[tuple[str, str]] = field(default_factory=Counter)
+    background: Counter[tuple[str, str]] = field(default_factory=Counter)
+    drops: int = 0
+
+    @property
+    def overhead(self) -> float | None:
+        """Bytes on the links, acknowledgements included, over bytes of the models, minus one."""
+        return _excess(self.wire.total(), self.payload.total())
+
+    def overhead_by_tier(self) -> dict[str, dict[str, float | None]]:
+        """The same for each tier and direction."""
+        by_tier: dict[str, dict[str, float | None]] = {}
+        for tier, way in sorted(self.wire):
+            excess = _excess(self.wire[tier, way], self.payload[tier, way])
+            by_tier.setdefault(tier, {})[way] = excess
+        return by_tier
+
+
+@dataclass
+class LinkTotals:
+    """One link in all finished rounds: bytes of the training, those beside it, and drops."""
+
+    up: int = 0
+    down: int = 0
+    drops_up: int = 0
+    drops_down: int = 0
+    background_up: int = 0
+    background_down: int = 0
+
+
+def read_links(path: Path) -> list[LinkRow]:
+    """Every row of links.csv that can be read."""
+    return growing_table(path, LINK_COLUMNS, LinkRow.of)
+
+
+def traffic(links: Iterable[LinkRow], events: Iterable[Event], plan: Plan | None) -> Traffic:
+    """Round 0, the joining, is left out, and so is what a round that never ended had sent."""
+    found = Traffic()
+    for row in links:
+        if not row.counts:
+            continue
+        found.last_round = max(found.last_round, row.round)
+        found.drops += row.drops_up + row.drops_down
+        found.wire[row.tier, "up"] += row.training_up
+        found.wire[row.tier, "down"] += row.training_down
+        found.background[row.tier, "up"] += row.background_up
+        found.background[row.tier, "down"] += row.background_down
+    tiers = {link.host: link.tier for link in plan.links if link.tier} if plan else {}
+    for event in events:
+        if event.phase in _CARRIES and event.round <= found.last_round:
+            key = tiers.get(event.node, "unknown"), _CARRIES[event.phase]
+            found.payload[key] += event.bytes
+    return found
+
+
+def link_totals(links: Iterable[LinkRow]) -> dict[str, LinkTotals]:
+    """By link, for all but servers' cables to their switches."""
+    totals: dict[str, LinkTotals] = defaultdict(LinkTotals)
+    for row in links:
+        if row.counts:
+            own = totals[row.link]
+            own.up += row.training_up
+            own.down += row.training_down
+            own.drops_up += row.drops_up
+            own.drops_down += row.drops_down
+            own.background_up += row.background_up
+            own.background_down += row.background_down
+    return dict(totals)
+
+
+def bytes_by_round(links: Iterable[LinkRow]) -> Mapping[int, int]:
+    """Bytes of the training on all links from the first round to the end of each one."""
+    each: Counter[int] = Counter({0: 0})
+    for row in links:
+        if row.counts:
+            each[row.round] += row.training_up + row.training_down
+    rounds = sorted(each)
+    return dict(zip(rounds, accumulate(each[number] for number in rounds), strict=True))
+
+
+def _excess(whole: int, part: int) -> float | None:
+    return round(whole / part - 1, 6) if part else None
