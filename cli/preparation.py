@@ -19,7 +19,7 @@ from scenarios.schema import Device, Scenario
 from scenarios.task_facts import TaskFacts
 
 if TYPE_CHECKING:
-    from learning.datasets import Dataset
+    from learning.data.datasets import Dataset
 
 RUNS = Path("runs")
 
@@ -44,7 +44,7 @@ class Prepared:
 
     def write(self) -> None:
         """Make the run directory and put there all that nodes and workers read."""
-        from learning.class_counts import write_counts
+        from learning.data.class_counts import write_counts
         from protocols.wire import Message, write_file
 
         files = RunDirectory(self.run_dir)
@@ -98,8 +98,10 @@ def prepare(scenario: Scenario, data_dir: Path | None, out: str | None) -> Prepa
     """Load the data, split it, make the first model, and plan; nothing is written yet."""
     import torch
 
-    from learning import datasets, flops, lenet_training, models, partitions, server_data
-    from learning.class_counts import class_counts
+    from learning.data import datasets, partitions, server_data
+    from learning.data.class_counts import class_counts
+    from learning.models import catalogue, flops
+    from learning.training import lenet_in_c
 
     run_dir = output_directory(scenario, out)
     task, clients = scenario.task, scenario.topology.client_count
@@ -123,8 +125,8 @@ def prepare(scenario: Scenario, data_dir: Path | None, out: str | None) -> Prepa
     if scenario.server_data is not None:
         server = server_data.gather(scenario.server_data, data, parts, scenario.seed, data_dir)
     shape = (data.channels, data.size, data.classes)
-    module = models.build(task.model, *shape, seed=scenario.seed)
-    initial = models.export(module)
+    module = catalogue.build(task.model, *shape, seed=scenario.seed)
+    initial = catalogue.export(module)
     flops_per_step = flops.training_flops(task.model, *shape, task.batch_size)
     if any(device.measured for device in scenario.devices.values()):
         scenario = _measured(scenario, data, parts, initial, flops_per_step)
@@ -138,7 +140,7 @@ def prepare(scenario: Scenario, data_dir: Path | None, out: str | None) -> Prepa
         costs=flops.step_costs(task.model, *shape, task.batch_size),
     )
     plan = planner.plan(scenario, facts, run=run_dir.name, trainer=trainer_of(scenario))
-    in_c = lenet_training.can_train(module, *shape) and not torch.cuda.is_available()
+    in_c = lenet_in_c.can_train(module, *shape) and not torch.cuda.is_available()
     engine = "lenet5.c" if in_c else "torch"
     return Prepared(scenario, plan, run_dir, initial, parts, data_dir, engine, server, counts)
 
@@ -151,11 +153,12 @@ def _measured(
     flops_per_step: int,
 ) -> Scenario:
     """The scenario with this machine's own speed in place of every device `host`."""
-    from learning import host_speed, models
-    from learning.context import Context
+    from learning.models import catalogue
+    from learning.training.context import Context
+    from learning.workers import host_speed
 
     task = scenario.task
-    module = models.build(task.model, data.channels, data.size, data.classes, seed=0)
+    module = catalogue.build(task.model, data.channels, data.size, data.classes, seed=0)
     some = [parts[0][: 40 * task.batch_size]]
     seconds = host_speed.seconds_per_step(Context(data, some, module), initial, task.batch_size)
     found = Device(

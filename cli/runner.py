@@ -16,7 +16,7 @@ from contracts.project import ROOT
 from contracts.run_directory import RunDirectory
 from contracts.spool import Spool
 from contracts.status import Status
-from learning.supervisor import PoolBroken, WorkerPool
+from learning.workers.supervisor import PoolBroken, WorkerPool
 from netem import backends, spinning
 from netem.spinning import SpinWatch
 from netem.spool import LockedSpool
@@ -112,7 +112,7 @@ class Runner:
         return self._mark - before
 
     def _start_evaluator(self, spool: Spool) -> "subprocess.Popen[bytes]":
-        command = [sys.executable, "-m", "learning.evaluator"]
+        command = [sys.executable, "-m", "learning.evaluation.evaluator"]
         command += [
             "--run",
             str(self._run_dir),

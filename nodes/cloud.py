@@ -12,7 +12,7 @@ from contracts.control import Bound, Go, Ready, RoundEnded
 from contracts.evaluations import GLOBAL
 from contracts.messages import EVALUATED_KEY, EVALUATED_OF, EVALUATED_ROUND, Kind
 from contracts.run_directory import RunDirectory, name_of_top
-from learning.schedule import rate
+from learning.training.learning_rate import rate
 from nodes.compute import Computer
 from nodes.inside import Inside
 from nodes.phases import now

@@ -10,8 +10,8 @@ from contracts.events import Timing
 from contracts.plan import NodeSpec, Plan
 from contracts.spool import Spool
 from contracts.training import Pending, Result, Task, Trainer
-from learning.pool import SpoolTrainer, Waits, sleeping, standing_still
-from learning.schedule import rate
+from learning.training.learning_rate import rate
+from learning.workers.pool import SpoolTrainer, Waits, sleeping, standing_still
 from nodes.phases import now
 from protocols.base import Job, Work
 
@@ -19,7 +19,7 @@ from protocols.base import Job, Work
 def make_trainer(plan: Plan, run_dir: Path, spool: Spool, node: str) -> Trainer:
     """The plan's choice: torch in this process, or the host's workers."""
     if plan.trainer == "inline":
-        from learning.inline import InlineTrainer
+        from learning.training.inline import InlineTrainer
 
         return InlineTrainer.load(run_dir)
     return SpoolTrainer(spool, waits(plan, spool, node))

@@ -5,7 +5,7 @@ import dataclasses
 from contracts.errors import BadInput
 from contracts.plan import CellPlan, Limits, Plan, size_of
 from contracts.training import TrainingSettings
-from learning.main_classes import main_classes
+from learning.data.main_classes import main_classes
 from protocols import registry
 from scenarios import loader, quantities, timeline, traffic, wiring
 from scenarios.node_specs import node_specs

@@ -6,8 +6,9 @@ from typing import Any
 import torch
 
 from contracts.training import Task
-from learning import datasets, models, partitions
-from learning.context import Context
+from learning.data import datasets, partitions
+from learning.models import catalogue
+from learning.training.context import Context
 
 torch.set_num_threads(1)  # as in the workers
 
@@ -18,7 +19,7 @@ PARTITION = partitions.make("iid", TINY.train_labels, CLIENTS, 64, None, 0)
 
 def context_of(model: str = "lenet5", **options: Any) -> Context:
     """Four clients with 64 samples each."""
-    module = models.build(model, TINY.channels, TINY.size, TINY.classes, seed=3)
+    module = catalogue.build(model, TINY.channels, TINY.size, TINY.classes, seed=3)
     return Context(TINY, PARTITION, module, **options)
 
 
@@ -36,6 +37,6 @@ def task_of(context: Context, **changes: Any) -> Task:
         seed=11,
         rule="",
         settings={},
-        tensors=models.export(context.module),
+        tensors=catalogue.export(context.module),
     )
     return replace(task, **changes)

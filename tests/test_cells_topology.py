@@ -6,7 +6,7 @@ import pytest
 
 from contracts.errors import BadInput
 from contracts.plan import Plan
-from learning.main_classes import main_classes
+from learning.data.main_classes import main_classes
 from netem import topologies
 from scenarios import loader, planner
 from scenarios.cells import homes

@@ -9,7 +9,7 @@ import pytest
 
 from contracts.spool import Spool
 from contracts.training import Pending, Result, Task
-from learning.pool import SpoolTrainer
+from learning.workers.pool import SpoolTrainer
 from nodes.compute import Computer, make_trainer, sleep_until
 from protocols.base import Job, Work
 from tests.scenario_trees import planned, star_scenario

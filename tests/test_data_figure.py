@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from learning.class_counts import class_counts, write_counts
+from learning.data.class_counts import class_counts, write_counts
 from reports.figures.data import draw_data
 from reports.records.holdings import read_holdings
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from contracts.errors import BadInput
-from learning import datasets
-from learning.idx import read_idx
-from learning.torchvision_shim import import_torchvision
+from learning.data import datasets
+from learning.data.idx import read_idx
+from learning.data.torchvision_shim import import_torchvision
 
 RNG = np.random.default_rng(1)
 TRAIN, TEST = 30, 12

@@ -13,11 +13,12 @@ from torch import Tensor, nn
 
 from contracts.errors import BadInput
 from contracts.spool import Spool
-from learning import datasets, models
-from learning.context import Context
-from learning.datasets import Dataset
-from learning.dissimilarity import gradient, measure
-from learning.evaluator import Evaluator
+from learning.data import datasets
+from learning.data.datasets import Dataset
+from learning.evaluation.dissimilarity import gradient, measure
+from learning.evaluation.evaluator import Evaluator
+from learning.models import catalogue
+from learning.training.context import Context
 from protocols.wire import Message, write_file
 from reports.figures.dissimilarity import measured, report_dissimilarity
 from reports.records.run_records import RunRecords
@@ -79,10 +80,10 @@ def test_clients_alike_have_no_dissimilarity_and_no_server_no_xi() -> None:
 def test_sums_give_what_all_gradients_at_once_give() -> None:
     parts = [np.arange(first, first + 5 + 2 * first) for first in range(6)]
     server = TINY.train_images[:9], TINY.train_labels[:9]
-    module = models.build("tiny-mlp", 1, 28, 10, seed=3)
+    module = catalogue.build("tiny-mlp", 1, 28, 10, seed=3)
     context = Context(TINY, parts, module, server=server)
 
-    found = measure(models.export(module), context)
+    found = measure(catalogue.export(module), context)
 
     rows = torch.stack([gradient(module, *context.samples(i)) for i in range(6)])
     sizes = torch.tensor([len(part) for part in parts], dtype=torch.float64)
@@ -93,7 +94,7 @@ def test_sums_give_what_all_gradients_at_once_give() -> None:
 
 
 def test_a_gradient_is_of_the_mean_over_all_batches() -> None:
-    module = models.build("tiny-mlp", 1, 28, 10, seed=3)
+    module = catalogue.build("tiny-mlp", 1, 28, 10, seed=3)
     context = Context(TINY, [np.arange(1_100)], module)
     images, labels = context.samples(0)
 
@@ -111,13 +112,15 @@ def _lines(
     directory: Path, rounds: list[tuple[int, str]], weight: float = 0.01, **options: Any
 ) -> list[dict[str, Any]]:
     """What the evaluator has to say of models that have the same weight everywhere."""
-    module = models.build("tiny-mlp", 1, 28, 10, seed=0)
+    module = catalogue.build("tiny-mlp", 1, 28, 10, seed=0)
     context = Context(TINY, [np.arange(4), np.arange(9)], module)
     path = directory / "evaluations.jsonl"
     spool = Spool(directory)
     spool.create()
     evaluator = Evaluator(spool, path, context, **options)
-    tensors = {name: np.full_like(array, weight) for name, array in models.export(module).items()}
+    tensors = {
+        name: np.full_like(array, weight) for name, array in catalogue.export(module).items()
+    }
     for round, key in rounds:
         message = Message("evaluate", key, round, {"round": round, "key": key}, tensors)
         write_file(spool.model_to_evaluate(f"{round:04}-{key}"), message)

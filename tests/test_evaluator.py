@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 from contracts.spool import Spool
-from learning import datasets, models
-from learning.context import Context
-from learning.evaluation import evaluate
-from learning.evaluator import Evaluator
-from learning.round_averages import RoundAverages
+from learning.data import datasets
+from learning.evaluation.evaluator import Evaluator
+from learning.evaluation.round_averages import RoundAverages
+from learning.evaluation.scores import evaluate
+from learning.models import catalogue
+from learning.training.context import Context
 from protocols.base import Tensors
 from protocols.wire import Message, write_file
 
@@ -22,11 +23,11 @@ SUM_BYTES = 8 * (784 * 16 + 16 + 16 * 9 + 9)
 
 
 def _model(seed: int) -> Tensors:
-    return models.export(models.build("tiny-mlp", SOME.channels, SOME.size, 9, seed=seed))
+    return catalogue.export(catalogue.build("tiny-mlp", SOME.channels, SOME.size, 9, seed=seed))
 
 
 def _context() -> Context:
-    return Context(SOME, [np.arange(4)], models.build("tiny-mlp", 1, 28, 9, seed=0))
+    return Context(SOME, [np.arange(4)], catalogue.build("tiny-mlp", 1, 28, 9, seed=0))
 
 
 class Evaluated:

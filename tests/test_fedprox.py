@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch import nn
 
-from learning.training import train
+from learning.training.sgd import train
 from protocols import fedprox, registry
 from protocols.base import Package
 from protocols.costs import StepCosts

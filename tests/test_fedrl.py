@@ -7,9 +7,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from learning import flops
-from learning.context import Context
-from learning.training import train
+from learning.models import flops
+from learning.training.context import Context
+from learning.training.sgd import train
 from protocols import fedprox, fedrl, layers
 from protocols.costs import StepCosts
 from tests.local_training import PARTITION, TINY, context_of, task_of

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contracts.errors import BadInput
-from learning import partitions
+from learning.data import partitions
 from scenarios import loader
 from tests.scenario_trees import star_scenario
 

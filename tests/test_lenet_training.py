@@ -7,8 +7,9 @@ import pytest
 import torch
 
 from contracts.training import Task
-from learning import lenet_training, models, native
-from learning.training import with_torch
+from learning.models import catalogue
+from learning.training import compiled_c, lenet_in_c
+from learning.training.sgd import with_torch
 
 torch.set_num_threads(1)
 
@@ -29,10 +30,10 @@ def trained(
     images = torch.randn(count, channels, size, size, generator=draws)
     labels = torch.randint(0, classes, (count,), generator=draws)
     order = torch.stack([torch.randperm(count, generator=draws) for _ in range(2)])
-    module = models.build("lenet5", channels, size, classes, seed=3)
+    module = catalogue.build("lenet5", channels, size, classes, seed=3)
     if in_c:
-        assert lenet_training.can_train(module, channels, size, classes)
-        loss = lenet_training.train(module, images, labels, order, what)
+        assert lenet_in_c.can_train(module, channels, size, classes)
+        loss = lenet_in_c.train(module, images, labels, order, what)
     else:
         loss, _ = with_torch(module, images, labels, order, what, None)
     return np.concatenate([p.detach().numpy().ravel() for p in module.parameters()]), loss
@@ -66,10 +67,10 @@ def test_every_batch_size_momentum_and_decay_gives_what_torch_gives(
 
 @pytest.mark.parametrize(("channels", "size", "classes"), [(1, 28, 10), (3, 32, 10), (1, 28, 47)])
 def test_images_are_classified_as_by_torch(channels: int, size: int, classes: int) -> None:
-    module = models.build("lenet5", channels, size, classes, seed=3).eval()
+    module = catalogue.build("lenet5", channels, size, classes, seed=3).eval()
     images = torch.randn(300, channels, size, size, generator=torch.Generator().manual_seed(5))
 
-    ours = lenet_training.classify(module, images)
+    ours = lenet_in_c.classify(module, images)
 
     torch.testing.assert_close(ours, module(images).detach(), rtol=1e-4, atol=1e-5)
 
@@ -90,9 +91,9 @@ def test_training_that_diverges_says_so_in_its_numbers() -> None:
 
 @pytest.mark.parametrize("model", ["tiny-mlp", "resnet18"])
 def test_other_models_are_left_to_torch(model: str) -> None:
-    module = models.build(model, 1, 28, 10, seed=0)
+    module = catalogue.build(model, 1, 28, 10, seed=0)
 
-    assert not lenet_training.can_train(module, 1, 28, 10)
+    assert not lenet_in_c.can_train(module, 1, 28, 10)
 
 
 def test_without_a_compiler_torch_does_the_work(
@@ -100,7 +101,7 @@ def test_without_a_compiler_torch_does_the_work(
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
 
-    assert native.library.__wrapped__("lenet5") is None
+    assert compiled_c.library.__wrapped__("lenet5") is None
     assert "no gcc here" in capfd.readouterr().err
 
 
@@ -108,9 +109,9 @@ def test_what_does_not_compile_is_left_to_torch(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(native, "_OPTIONS", ("--no-such-option",))
+    monkeypatch.setattr(compiled_c, "_OPTIONS", ("--no-such-option",))
 
-    assert native.library.__wrapped__("lenet5") is None
+    assert compiled_c.library.__wrapped__("lenet5") is None
     assert "torch does the work" in capfd.readouterr().err
     assert not list(tmp_path.rglob("*.so"))
 
@@ -126,6 +127,6 @@ def test_a_batch_larger_than_the_data_takes_no_more_memory_than_the_data() -> No
 def test_what_does_not_fit_its_arrays_is_left_to_torch(
     channels: int, size: int, classes: int
 ) -> None:
-    module = models.build("lenet5", 1, 28, 10, seed=0)
+    module = catalogue.build("lenet5", 1, 28, 10, seed=0)
 
-    assert not lenet_training.can_train(module, channels, size, classes)
+    assert not lenet_in_c.can_train(module, channels, size, classes)

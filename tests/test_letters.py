@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from contracts.errors import BadInput
-from learning import datasets, letters, server_data
+from learning.data import datasets, letters, server_data
 from scenarios.server_data import ServerData
 
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contracts.errors import BadInput
-from learning import partitions
+from learning.data import partitions
 from scenarios.cells import homes
 
 NINE = np.random.default_rng(4).permutation(np.arange(1_800) % 9)

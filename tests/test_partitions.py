@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contracts.errors import BadInput
-from learning import partitions
+from learning.data import partitions
 
 LABELS = np.arange(2_000) % 10
 
@@ -188,7 +188,7 @@ def test_impossible_partition_is_refused_in_one_sentence(
 
 
 def test_planning_a_partition_does_not_load_torch() -> None:
-    check = "import sys, learning.partitions, learning.datasets; sys.exit('torch' in sys.modules)"
+    check = "import sys, learning.data.partitions, learning.data.datasets; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", check], check=False).returncode == 0
 
 

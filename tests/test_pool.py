@@ -16,11 +16,11 @@ import pytest
 from contracts.project import ROOT
 from contracts.spool import Spool
 from contracts.training import Result, Task, TrainingFailed
-from learning import models
-from learning.inline import InlineTrainer
-from learning.pool import SpoolTrainer, Waits, sleeping, standing_still
-from learning.supervisor import PoolBroken, WorkerPool
-from learning.task_files import write_task
+from learning.models import catalogue
+from learning.training.inline import InlineTrainer
+from learning.workers.pool import SpoolTrainer, Waits, sleeping, standing_still
+from learning.workers.supervisor import PoolBroken, WorkerPool
+from learning.workers.task_files import write_task
 from protocols.wire import Message, write_file
 from tests.waiting import wait_until
 
@@ -29,7 +29,7 @@ CLIENTS = 4
 
 
 def task(job: str, client: int = 0, epochs: int = 1) -> Task:
-    weights = models.export(models.build("tiny-mlp", 1, 28, 10, seed=1))
+    weights = catalogue.export(catalogue.build("tiny-mlp", 1, 28, 10, seed=1))
     return Task(job, client, epochs, 10, 0.05, 0.9, 1e-4, True, 7, "", {}, weights)
 
 
@@ -214,7 +214,7 @@ def test_workers_end_with_their_parent(run_dir: Path, tmp_path: Path) -> None:
     program = f"""
 from pathlib import Path
 from contracts.spool import Spool
-from learning.supervisor import WorkerPool
+from learning.workers.supervisor import WorkerPool
 pool = WorkerPool(Path({str(run_dir)!r}), Spool(Path({str(tmp_path)!r})), 1)
 pool.start()
 print(*pool.pids(), flush=True)
@@ -275,7 +275,7 @@ def test_the_oldest_file_comes_first_and_unfinished_ones_not_at_all(tmp_path: Pa
 
 
 def test_a_node_that_uses_the_pool_imports_no_torch() -> None:
-    program = "import sys, learning.pool; sys.exit('torch' in sys.modules)"
+    program = "import sys, learning.workers.pool; sys.exit('torch' in sys.modules)"
 
     assert subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=False).returncode == 0
 
@@ -291,7 +291,7 @@ def test_the_evaluator_writes_one_line_per_model_and_ends_when_told(
         write_file(spool.model_to_evaluate(f"global-{number}"), message)
     spool.model_to_evaluate("noise").write_bytes(b"noise")
     spool.stop_evaluator.touch()
-    command = [sys.executable, "-m", "learning.evaluator", "--run", str(run_dir)]
+    command = [sys.executable, "-m", "learning.evaluation.evaluator", "--run", str(run_dir)]
     command += ["--spool", str(tmp_path)]
 
     subprocess.run(command, cwd=ROOT, check=True, timeout=WAIT_SECONDS)

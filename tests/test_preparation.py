@@ -15,7 +15,7 @@ from cli import preparation
 from cli.preparation import output_directory, prepare
 from contracts.errors import BadInput
 from contracts.plan import Plan
-from learning import datasets
+from learning.data import datasets
 from netem.backends import guest
 from protocols.wire import read_file
 from scenarios import loader

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from contracts.errors import BadInput
-from learning import partitions
+from learning.data import partitions
 from scenarios import files, loader
 
 BASE = """

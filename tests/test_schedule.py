@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from contracts.training import TrainingSettings
-from learning.schedule import rate
+from learning.training.learning_rate import rate
 
 
 def training_with(**keys: Any) -> TrainingSettings:

@@ -10,8 +10,9 @@ import pytest
 from cli.preparation import prepare
 from contracts.errors import BadInput
 from contracts.training import SERVER
-from learning import datasets, models, partitions, server_data
-from learning.context import Context
+from learning.data import datasets, partitions, server_data
+from learning.models import catalogue
+from learning.training.context import Context
 from scenarios import loader
 from scenarios.server_data import ServerData
 from tests.scenario_trees import star_scenario
@@ -144,7 +145,7 @@ def test_a_run_without_server_data_says_so_when_asked(tmp_path: Path) -> None:
     assert prepared.plan.node("cloud").samples == 0
     assert not (tmp_path / "run" / "server_data.npz").exists()
     assert "server_data" not in json.loads((tmp_path / "run" / "learning.json").read_text())
-    context = Context(TINY, PARTS, models.build("tiny-mlp", 1, 28, 10, seed=0))
+    context = Context(TINY, PARTS, catalogue.build("tiny-mlp", 1, 28, 10, seed=0))
     assert not context.has_server_samples
     with pytest.raises(ValueError, match=r"the server has no samples; .* lacks \[server_data\]"):
         context.samples(SERVER)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from contracts.errors import BadInput
-from learning import stl10
+from learning.data import stl10
 
 RNG = np.random.default_rng(3)
 

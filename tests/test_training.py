@@ -12,10 +12,11 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from contracts.training import Task
-from learning import datasets, models, partitions
-from learning.context import Context
-from learning.evaluation import evaluate
-from learning.training import train
+from learning.data import datasets, partitions
+from learning.evaluation.scores import evaluate
+from learning.models import catalogue
+from learning.training.context import Context
+from learning.training.sgd import train
 from protocols.local_rules import LocalRule
 from tests.local_training import PARTITION, TINY, context_of, task_of
 
@@ -43,7 +44,7 @@ def _reference(context: Context, task: Task) -> tuple[dict[str, np.ndarray], flo
             loss.backward()
             optimizer.step()
             total += float(loss.detach()) * len(batch)
-    return models.export(module), total / len(labels)
+    return catalogue.export(module), total / len(labels)
 
 
 @pytest.mark.parametrize("model", ["lenet5", "tiny-mlp"])
@@ -171,8 +172,8 @@ def test_reported_loss_leaves_out_what_the_rule_adds() -> None:
 
 def test_lenet_learns_the_generated_data_quickly() -> None:
     everything = [np.arange(len(TINY.train_labels))]
-    context = Context(TINY, everything, models.build("lenet5", 1, 28, 10, seed=0))
-    start = evaluate(models.export(context.module), context)
+    context = Context(TINY, everything, catalogue.build("lenet5", 1, 28, 10, seed=0))
+    start = evaluate(catalogue.export(context.module), context)
     result = train(task_of(context, epochs=1, learning_rate=0.01, batch_size=20), context)
     end = evaluate(result.tensors, context)
     assert start.accuracy < 0.3
@@ -227,8 +228,8 @@ def test_context_is_read_from_the_run_directory(
     context = Context.load(tmp_path)
     assert len(context.partition) == 12
     np.testing.assert_array_equal(context.partition[11], many[11])
-    expected = models.export(models.build("lenet5", 1, 28, classes, seed=3))
-    exported = models.export(context.module)
+    expected = catalogue.export(catalogue.build("lenet5", 1, 28, classes, seed=3))
+    exported = catalogue.export(context.module)
     assert list(exported) == list(expected)
     assert all(np.array_equal(exported[name], array) for name, array in expected.items())
     assert context.device.type == ("cuda" if torch.cuda.is_available() else "cpu")
@@ -236,7 +237,7 @@ def test_context_is_read_from_the_run_directory(
 
 def test_samples_of_a_restricted_set_are_those_its_labels_belong_to() -> None:
     some = datasets.load("tiny", None, classes=3)
-    module = models.build("tiny-mlp", some.channels, some.size, some.classes, seed=0)
+    module = catalogue.build("tiny-mlp", some.channels, some.size, some.classes, seed=0)
     context = Context(some, [np.array([5, 0, 9])], module)
     images, labels = context.samples(0)
     rows = np.flatnonzero(TINY.train_labels < 3)[[5, 0, 9]]

@@ -9,10 +9,11 @@ import pytest
 import torch
 
 from contracts.training import EXTRA_IMAGES, EXTRA_LABELS, SERVER, Task
-from learning import datasets, models
-from learning.context import Context
-from learning.task_files import read_task, write_task
-from learning.training import train
+from learning.data import datasets
+from learning.models import catalogue
+from learning.training.context import Context
+from learning.training.sgd import train
+from learning.workers.task_files import read_task, write_task
 from protocols.local_rules import LocalRule
 
 torch.set_num_threads(1)
@@ -23,11 +24,11 @@ MODELS = ["lenet5", "tiny-mlp"]  # LeNet-5 goes through C where there is a compi
 
 
 def _context(model: str, part: np.ndarray = OWN, **options: Any) -> Context:
-    return Context(TINY, [part], models.build(model, 1, 28, 10, seed=3), **options)
+    return Context(TINY, [part], catalogue.build(model, 1, 28, 10, seed=3), **options)
 
 
 def _task(context: Context, **changes: Any) -> Task:
-    weights = models.export(context.module)
+    weights = catalogue.export(context.module)
     task = Task("job", 0, 2, 10, 0.02, 0.9, 1e-3, True, 11, "", {}, weights)
     return replace(task, **changes)
 
@@ -58,7 +59,7 @@ def test_shared_samples_can_train_beside_a_local_rule() -> None:
     context = _context("lenet5")
     result = train(_with_extra(_task(context)), context, rule=LocalRule())
     assert result.samples == 50
-    assert set(result.tensors) == set(models.export(context.module))
+    assert set(result.tensors) == set(catalogue.export(context.module))
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from contracts.training import Task
-from learning.training import with_torch
+from learning.training.sgd import with_torch
 from protocols.base import Tensors
 from protocols.local_rules import LocalRule
 

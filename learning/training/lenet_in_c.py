@@ -1,4 +1,4 @@
-"""LeNet-5 by learning/lenet5.c: plain local training and classification, faster than by torch."""
+"""LeNet-5 by learning/training/lenet5.c: plain local training and classification, faster than by torch."""
 
 import ctypes
 import math
@@ -8,8 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from contracts.training import Task
-from learning.lenet import LeNet5
-from learning.native import library
+from learning.models.lenet import LeNet5
+from learning.training.compiled_c import library
 
 _MOST_CLASSES = 64  # the sizes of arrays in lenet5.c
 _MOST_CHANNELS = 3

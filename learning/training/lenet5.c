@@ -1,12 +1,12 @@
 /*
- * Local training of LeNet-5 as learning/lenet.py defines it: cross entropy, SGD with momentum and
+ * Local training of LeNet-5 as learning/models/lenet.py defines it: cross entropy, SGD with momentum and
  * weight decay, all epochs of one client in one call; and what it makes of images.
  *
  * Batches of ten 28x28 images are too small for torch's kernels: most of a step is spent on getting
  * to the arithmetic. Here the innermost loop of a convolution runs over output channels, one vector
  * of eight lanes (conv1, 6 channels and 2 lanes of zeros) or two (conv2, 16 channels).
  *
- * Compiled on first use by learning/native.py; where there is no compiler torch does the work.
+ * Compiled on first use by learning/training/compiled_c.py; where there is no compiler torch does the work.
  */
 #include <math.h>
 #include <stddef.h>

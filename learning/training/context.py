@@ -13,9 +13,11 @@ from torch import Tensor, nn
 
 from contracts.run_directory import RunDirectory, client_name
 from contracts.training import SERVER
-from learning import datasets, lenet_training, models
-from learning.datasets import Dataset
-from learning.memory import keep_freed_memory
+from learning.data import datasets
+from learning.data.datasets import Dataset
+from learning.models import catalogue
+from learning.training import lenet_in_c
+from learning.training.memory import keep_freed_memory
 
 CACHED_BYTES = 256 * 2**20
 
@@ -42,7 +44,7 @@ class Context:
         shape = (1, dataset.channels, 1, 1)
         of_images = (dataset.channels, dataset.size, dataset.classes)
         on_cpu = self.device.type == "cpu"
-        self.trains_in_c = on_cpu and lenet_training.can_train(module, *of_images)
+        self.trains_in_c = on_cpu and lenet_in_c.can_train(module, *of_images)
         self._mean = torch.tensor(dataset.mean).view(shape)
         self._std = torch.tensor(dataset.std).view(shape)
 
@@ -67,7 +69,7 @@ class Context:
         if "server_data" in settings:
             with np.load(run_dir / settings["server_data"], allow_pickle=False) as stored:
                 server = stored["images"], stored["labels"]
-        module = models.build(
+        module = catalogue.build(
             settings["model"], dataset.channels, dataset.size, dataset.classes, settings["seed"]
         )
         device = torch.device("cuda" if torch.cuda.is_available() else "cpu")

@@ -11,7 +11,7 @@ from pathlib import Path
 from contracts.project import ROOT
 from contracts.run_directory import RunDirectory
 from contracts.spool import Spool
-from learning.task_files import write_error
+from learning.workers.task_files import write_error
 
 PATIENCE_SECONDS = 2.0  # for each of the three ways to end a worker, the last of which cannot fail
 LAST_WORDS = 300
@@ -104,7 +104,7 @@ class WorkerPool:
     def _launch(self, index: int) -> _Worker:
         log = RunDirectory(self._run_dir).worker_log(index)
         log.parent.mkdir(exist_ok=True)
-        command = [self._python, "-m", "learning.worker", "--index", str(index)]
+        command = [self._python, "-m", "learning.workers.worker", "--index", str(index)]
         command += ["--run", str(self._run_dir), "--spool", str(self.spool.root)]
         command += ["--nice", str(self._nice), "--parent", str(os.getpid())]
         log_start = _size(log)

@@ -6,8 +6,8 @@ import traceback
 import numpy as np
 
 from contracts.training import Result, Task, TrainingFailed
-from learning.context import Context
-from learning.training import train
+from learning.training.context import Context
+from learning.training.sgd import train
 
 
 def attempt(task: Task, context: Context) -> Result:

@@ -11,7 +11,7 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-from learning.cache import cache_dir
+from learning.user_cache import cache_dir
 
 # Sums may be reordered, which vectors need; nothing that changes other code's arithmetic.
 _OPTIONS = (

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from contracts.errors import BadInput
-from learning import labels_per_client, main_classes
+from learning.data import labels_per_client, main_classes
 
 NAMES = ("iid", "dirichlet", "dirichlet-by-class", "labels-per-client", "main-classes")
 _STREAM = 0x70617274  # keeps the partition's draws apart from others made with the same seed

@@ -47,28 +47,28 @@ def build(name: str, channels: int, size: int, classes: int, seed: int) -> nn.Mo
 
 def _construct(name: str, channels: int, size: int, classes: int) -> nn.Module:
     if name == "fedrl-cnn":
-        from learning.fedrl_cnn import FedRLCNN
+        from learning.models.fedrl_cnn import FedRLCNN
 
         return FedRLCNN(channels, size, classes)
     if name == "lenet5":
-        from learning.lenet import LeNet5
+        from learning.models.lenet import LeNet5
 
         return LeNet5(channels, size, classes)
     if name in ("fsl-emnist-cnn", "fsl-cifar-cnn"):
-        from learning.fsl_cnn import FslCifarCNN, FslEmnistCNN
+        from learning.models.fsl_cnn import FslCifarCNN, FslEmnistCNN
 
         kind = FslEmnistCNN if name == "fsl-emnist-cnn" else FslCifarCNN
         return kind(channels, size, classes)
     if name == "multicell-cnn":
-        from learning.multicell_cnn import MulticellCNN
+        from learning.models.multicell_cnn import MulticellCNN
 
         return MulticellCNN(channels, size, classes)
     if name == "resnet18":
-        from learning.resnet import ResNet18
+        from learning.models.resnet import ResNet18
 
         return ResNet18(channels, classes)
     if name == "resnet50":
-        from learning.resnet import ResNet50
+        from learning.models.resnet import ResNet50
 
         return ResNet50(channels, classes)
     from torch import nn

@@ -13,8 +13,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from contracts.training import SERVER
-from learning.context import Context
-from learning.models import load_weights
+from learning.models.catalogue import load_weights
+from learning.training.context import Context
 
 _BATCH = 500
 

@@ -1,6 +1,6 @@
 """One worker of the pool, a process on the host.
 
-python -m learning.worker --run RUN --spool SPOOL --index I takes the oldest job of the spool,
+python -m learning.workers.worker --run RUN --spool SPOOL --index I takes the oldest job of the spool,
 trains it, writes its result, and so on until told to stop.
 """
 
@@ -12,10 +12,10 @@ import torch
 
 from contracts.spool import Spool
 from contracts.training import Task, TrainingFailed
-from learning.attempt import attempt
-from learning.context import Context
-from learning.hostprocess import Parent, parser, work_until
-from learning.task_files import read_task, write_error, write_result
+from learning.training.context import Context
+from learning.training.job import attempt
+from learning.workers.host_process import Parent, parser, work_until
+from learning.workers.task_files import read_task, write_error, write_result
 from protocols.wire import Refused
 
 

@@ -9,8 +9,8 @@ from typing import Protocol
 import numpy as np
 
 from contracts.errors import BadInput
-from learning import letters, stl10
-from learning.datasets import Dataset
+from learning.data import letters, stl10
+from learning.data.datasets import Dataset
 
 _STREAM = 0x73727672  # keeps these draws apart from others made with the same seed
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from contracts.errors import BadInput
-from learning.datasets import data_root
+from learning.data.datasets import data_root
 
 # STL-10's labels, which count from 1, in its own order: airplane, bird, car, cat, deer, dog,
 # horse, (monkey), ship, truck; and CIFAR-10's for the same.

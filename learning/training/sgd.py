@@ -12,9 +12,9 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from contracts.training import Result, Task
-from learning import extra_samples, lenet_training
-from learning.context import Context
-from learning.models import export, load_weights
+from learning.models.catalogue import export, load_weights
+from learning.training import extra_samples, lenet_in_c
+from learning.training.context import Context
 from protocols import registry
 from protocols.local_rules import PREFIX, LocalRule
 
@@ -39,7 +39,7 @@ def train(task: Task, context: Context, rule: LocalRule | None = None) -> Result
     extras: Tensors = {}
     alike = len({len(epoch) for epoch in order}) == 1  # the C code knows no shorter last epoch
     if rule is None and context.trains_in_c and alike:
-        loss = lenet_training.train(module, images, labels, torch.stack(order), task)
+        loss = lenet_in_c.train(module, images, labels, torch.stack(order), task)
     else:
         with rule.watching(module) if rule else nullcontext():
             loss, extras = with_torch(module, images, labels, order, task, rule)

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from contracts.training import EXTRA_IMAGES, EXTRA_LABELS, Task
-from learning.context import Context
+from learning.training.context import Context
 
 
 def beside_own(task: Task, context: Context) -> tuple[Tensor, Tensor]:

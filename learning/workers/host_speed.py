@@ -6,8 +6,8 @@ import numpy as np
 import torch
 
 from contracts.training import Task
-from learning.context import Context
-from learning.training import train
+from learning.training.context import Context
+from learning.training.sgd import train
 
 _MEMORY_BYTES = 64 << 20
 _REPEATS = 3

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from contracts.spool import Spool
 from contracts.training import Result, Task, TrainingFailed
-from learning.task_files import read_result, write_task
+from learning.workers.task_files import read_result, write_task
 from protocols.wire import Refused
 
 Waits = Callable[[float], Iterator[None]]

@@ -18,10 +18,10 @@ from pathlib import Path
 import numpy as np
 
 from contracts.errors import BadInput
-from learning import tiny
-from learning.cache import cache_dir, read_arrays, write_arrays
-from learning.idx import read_idx
-from learning.rows import Rows
+from learning.data import tiny
+from learning.data.idx import read_idx
+from learning.data.selected_rows import Rows
+from learning.user_cache import cache_dir, read_arrays, write_arrays
 
 DEBIAN_FASHION_MNIST = Path("/usr/share/datasets/fashion-mnist")
 _PARTS = ("train_images", "train_labels", "test_images", "test_labels")
@@ -255,7 +255,7 @@ def _decode_idx(files: list[Path]) -> Arrays:
 
 
 def _decode_torchvision(known: _Known, root: Path, download: bool) -> Arrays:
-    from learning.torchvision_shim import import_torchvision
+    from learning.data.torchvision_shim import import_torchvision
 
     arrays: Arrays = {}
     try:

@@ -1,6 +1,6 @@
 """Evaluates models off the clock, a process on the host.
 
-python -m learning.evaluator --run RUN --spool SPOOL takes the models laid into the spool's evaluate
+python -m learning.evaluation.evaluator --run RUN --spool SPOOL takes the models laid into the spool's evaluate
 directory, oldest first, and adds one line for each to RUN/evaluations.jsonl; where a round has a
 model from each of several edge servers, also one for the average of these; and at the rounds that
 the scenario chose, one for the dissimilarity of gradients at the global model.
@@ -19,12 +19,12 @@ from contracts.evaluations import AVERAGE, DISSIMILARITY, GLOBAL
 from contracts.messages import EVALUATED_KEY, EVALUATED_OF, EVALUATED_ROUND
 from contracts.run_directory import RunDirectory
 from contracts.spool import Spool
-from learning.context import Context
-from learning.dissimilarity import measure
-from learning.evaluation import evaluate
-from learning.hostprocess import Parent, parser, work_until
-from learning.models import weights
-from learning.round_averages import RoundAverages
+from learning.evaluation.dissimilarity import measure
+from learning.evaluation.round_averages import RoundAverages
+from learning.evaluation.scores import evaluate
+from learning.models.catalogue import weights
+from learning.training.context import Context
+from learning.workers.host_process import Parent, parser, work_until
 from protocols.base import Tensors
 from protocols.wire import Refused, read_file
 

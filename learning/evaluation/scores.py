@@ -8,9 +8,9 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from learning import lenet_training
-from learning.context import Context
-from learning.models import load_weights
+from learning.models.catalogue import load_weights
+from learning.training import lenet_in_c
+from learning.training.context import Context
 
 _BATCH = 500
 
@@ -29,7 +29,7 @@ def evaluate(tensors: Mapping[str, np.ndarray], context: Context) -> Scores:
     module, dataset = context.module, context.dataset
     load_weights(module, tensors)
     module.eval()
-    classify = partial(lenet_training.classify, module) if context.trains_in_c else module
+    classify = partial(lenet_in_c.classify, module) if context.trains_in_c else module
     hits, loss = [], 0.0
     with torch.inference_mode():
         for start in range(0, len(dataset.test_labels), _BATCH):

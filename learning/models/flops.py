@@ -10,8 +10,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from learning import models
-from learning.cache import cache_dir, write_json
+from learning.models import catalogue
+from learning.user_cache import cache_dir, write_json
 from protocols.costs import StepCosts
 from protocols.layers import tapped
 
@@ -47,7 +47,7 @@ def model_bytes(model: str, channels: int, size: int, classes: int) -> int:
 
 
 def _counts(model: str, channels: int, size: int, classes: int, batch_size: int) -> dict[str, Any]:
-    models.check(model, size)
+    catalogue.check(model, size)
     name = f"{model}-{channels}x{size}x{size}-{classes}-{batch_size}-{_definitions()}.json"
     path = cache_dir() / "flops" / name
     with suppress(OSError, ValueError):
@@ -70,8 +70,8 @@ def _count(model: str, channels: int, size: int, classes: int, batch_size: int) 
     import torch
     from torch.utils.flop_counter import FlopCounterMode
 
-    module = models.build(model, channels, size, classes, seed=0)
-    sent = sum(array.nbytes for array in models.export(module).values())
+    module = catalogue.build(model, channels, size, classes, seed=0)
+    sent = sum(array.nbytes for array in catalogue.export(module).values())
     # Meta tensors have shapes but no content: the operations are counted, not computed.
     module.to("meta")
     images = torch.empty(batch_size, channels, size, size, device="meta")

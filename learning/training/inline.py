@@ -6,8 +6,8 @@ from pathlib import Path
 import torch
 
 from contracts.training import Result, Task
-from learning.attempt import attempt
-from learning.context import Context
+from learning.training.context import Context
+from learning.training.job import attempt
 
 
 class InlineTrainer:
