@@ -255,7 +255,7 @@ def _doctor(_options: argparse.Namespace) -> int:
 
 
 def _kernel(_options: argparse.Namespace) -> int:
-    from netem import kernel
+    from netem.guest import kernel
 
     kernel.ensure(print)
     print(f"kernel: {kernel.describe()}")

@@ -8,9 +8,10 @@ from rich.console import Console
 from rich.table import Table
 
 from contracts.links import LinkSpec
-from netem import backends, kernel
+from netem import backends
 from netem.backends.guest import SHARED_MEMORY, STOCK_KERNEL
 from netem.capabilities import probe
+from netem.guest import kernel
 from scenarios import loader, wiring
 
 

@@ -15,10 +15,10 @@ from cli.following import tail
 from contracts import status
 from contracts.errors import BadInput
 from contracts.run_directory import RunDirectory
-from netem import matrix
 from netem.backends.guest import Guest
-from netem.matrix import Cell
 from netem.spool import LockedSpool, sweep
+from nodes import fidelity_matrix
+from nodes.fidelity_matrix import Cell
 from scenarios import loader, planner
 from scenarios.task_facts import TaskFacts
 
@@ -28,7 +28,7 @@ _SCENARIO: dict[str, Any] = {
     "name": "fidelity",
     "task": {"dataset": "tiny", "model": "tiny-mlp"},
     "protocol": {"name": "fedavg", "rounds": 1},
-    "topology": {"kind": "star", "clients": max(matrix.SENDERS)},
+    "topology": {"kind": "star", "clients": max(fidelity_matrix.SENDERS)},
     "links": {"client-cloud": {"rate": "10mbit", "delay": "10ms"}},
     "devices": {"client": "instant", "cloud": "instant"},
 }
@@ -63,13 +63,15 @@ def measure(
         run_dir = Path(folder)
         scenario = loader.check(_SCENARIO)
         model = {"weights": ("float32", (max(cell.size for cell in cells) // 4,))}
-        facts = TaskFacts(samples=[1] * max(matrix.SENDERS), flops_per_step=1, tensors=model)
+        facts = TaskFacts(
+            samples=[1] * max(fidelity_matrix.SENDERS), flops_per_step=1, tensors=model
+        )
         on_clock = scenario.model_copy(update={"clock": clock})
         plan = planner.plan(on_clock, facts, run="fidelity", trainer="pool")
         RunDirectory(run_dir).plan.write_text(plan.to_json())
         (run_dir / "cells.json").write_text(json.dumps([asdict(cell) for cell in cells]))
         sweep()
-        guest = Guest(clock, seed=1, inside=matrix.__name__)
+        guest = Guest(clock, seed=1, inside=fidelity_matrix.__name__)
         guest.prepare(plan, print)
         spool = LockedSpool("fidelity")
         inside = None
@@ -83,9 +85,11 @@ def measure(
                     if isinstance(record, status.CellMeasured):
                         report(record.cell)
                 time.sleep(_POLL_SECONDS)
-            if not (run_dir / matrix.RESULTS).exists():
+            if not (run_dir / fidelity_matrix.RESULTS).exists():
                 raise RuntimeError((run_dir / "guest.log").read_text(errors="replace")[-2000:])
-            found: list[dict[str, Any]] = json.loads((run_dir / matrix.RESULTS).read_text())
+            found: list[dict[str, Any]] = json.loads(
+                (run_dir / fidelity_matrix.RESULTS).read_text()
+            )
             return found
         finally:
             if inside is not None:
@@ -105,7 +109,7 @@ def fidelity(clock: str, out: str | None) -> int:
             highlight=False,
         )
 
-    cells = measure(matrix.CELLS, clock, report)
+    cells = measure(fidelity_matrix.CELLS, clock, report)
     table = Table(title=f"Fidelity matrix, {clock} clock", title_justify="left")
     for name, _ in COLUMNS:
         table.add_column(name, justify="right")

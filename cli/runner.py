@@ -17,8 +17,9 @@ from contracts.run_directory import RunDirectory
 from contracts.spool import Spool
 from contracts.status import Status
 from learning.workers.supervisor import PoolBroken, WorkerPool
-from netem import backends, spinning
-from netem.spinning import SpinWatch
+from netem import backends
+from netem.guest import spinning
+from netem.guest.spinning import SpinWatch
 from netem.spool import LockedSpool
 
 _POLL_SECONDS = 0.1

@@ -53,7 +53,7 @@ from nodes.warming import warm_up
 from protocols import registry
 
 if TYPE_CHECKING:
-    from netem.background import Background
+    from netem.traffic.background import Background
 
 _START_ORDER = ("cloud", "edge", "client")
 _SERVERS = ("cloud", "edge")
@@ -133,8 +133,8 @@ class Launch:
             self.network.stop()
 
     def _build(self) -> None:
-        from netem.background import Background
         from netem.network import Network
+        from netem.traffic.background import Background
 
         warm_up()
         gc.collect()

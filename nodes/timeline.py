@@ -23,7 +23,7 @@ from contracts.timeline import (
 from netem import mobility
 from netem.mobility import Change, Leg
 from netem.radio import Radio
-from nodes.varying import Varying
+from netem.varying_links import Varying
 
 _LONGEST_WAIT = 3600.0  # seconds: what the kernel's timers hold has an end
 

@@ -14,7 +14,7 @@ from contracts.plan import Plan
 from contracts.spool import Spool
 from contracts.traffic import Flow
 from netem.counters import LinkCounters
-from netem.flows import moments, periods
+from netem.traffic.flows import moments, periods
 from nodes.records import Records
 from reports.records.run_records import RunRecords
 from scenarios import loader

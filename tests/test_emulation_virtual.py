@@ -11,8 +11,8 @@ from cli.display import RunDisplay
 from cli.fidelity import error, measure
 from cli.preparation import prepare
 from cli.runner import RunFailed, Runner
-from netem import matrix
 from netem.backends.guest import Guest
+from nodes import fidelity_matrix
 from scenarios import loader
 from tests import emulated
 from tests.emulated import STAR, TREE
@@ -116,9 +116,9 @@ def test_the_virtual_clock_needs_the_guest(tmp_path: Path) -> None:
 
 @pytest.mark.beside
 def test_every_cell_of_the_fidelity_matrix_takes_its_time() -> None:
-    cells = measure(matrix.CELLS, "virtual", report=lambda cell: None)
+    cells = measure(fidelity_matrix.CELLS, "virtual", report=lambda cell: None)
 
-    assert len(cells) == len(matrix.CELLS) == 32
+    assert len(cells) == len(fidelity_matrix.CELLS) == 32
     for cell in cells:
         assert abs(cell["ping"] - cell["round_trip"]) < 1e-4, cell
         # Expected: every frame (1514 bytes for 1448 of payload) at the link's rate, half a round
@@ -131,7 +131,11 @@ def test_every_cell_of_the_fidelity_matrix_takes_its_time() -> None:
 
 
 def test_the_wall_clocks_floors_are_looser_but_there() -> None:
-    some = [c for c in matrix.CELLS if c.senders == 1 and c.rate <= 10e6 and c.round_trip <= 0.1]
+    some = [
+        c
+        for c in fidelity_matrix.CELLS
+        if c.senders == 1 and c.rate <= 10e6 and c.round_trip <= 0.1
+    ]
 
     started = time.monotonic()
     cells = measure(some, "wall", report=lambda cell: None)
@@ -145,7 +149,7 @@ def test_the_wall_clocks_floors_are_looser_but_there() -> None:
 def test_a_node_that_spins_on_the_clock_is_found_and_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("netem.spinning.SECONDS", 8.0)
+    monkeypatch.setattr("netem.guest.spinning.SECONDS", 8.0)
     file = tmp_path / "star.toml"
     file.write_text(STAR)
     scenario = loader.load(str(file), overrides={"clock": "virtual"})

@@ -13,7 +13,7 @@ import pytest
 
 from contracts.errors import BadInput
 from contracts.project import ROOT
-from netem import kernel, kernel_build
+from netem.guest import kernel, kernel_build
 from tests.waiting import wait_until
 
 # A process that wants the kernel; its build takes as long as the test lets it.

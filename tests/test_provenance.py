@@ -22,9 +22,9 @@ from contracts.plan import Plan
 from contracts.project import ROOT
 from contracts.provenance import UNKNOWN, Provenance
 from contracts.schema import SCHEMA
-from netem import kernel
 from netem.backends.guest import Guest
 from netem.backends.native import Native
+from netem.guest import kernel
 from reports.comparison.groups import compare_runs
 from reports.comparison.runs import read_runs
 from reports.finish import RunFacts, finish

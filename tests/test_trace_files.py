@@ -6,7 +6,7 @@ import pytest
 
 from contracts.errors import BadInput
 from contracts.traces import Row
-from netem import trace_generator
+from netem.profiles import trace_generator
 from scenarios import trace_files
 
 

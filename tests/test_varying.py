@@ -11,7 +11,7 @@ from contracts.links import Shape
 from contracts.plan import Plan
 from contracts.traces import Row, Trace
 from netem import shaping
-from nodes.varying import Varying
+from netem.varying_links import Varying
 from reports.bottleneck.used_links import UsedLinks
 from reports.records.fidelity import judge
 from reports.wording import links as links_in_words

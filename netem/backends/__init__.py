@@ -14,7 +14,7 @@ from netem import shaping
 from netem.backends.guest import Guest
 from netem.backends.native import Native
 from netem.capabilities import Capabilities
-from netem.spinning import SpinWatch
+from netem.guest.spinning import SpinWatch
 
 
 class Backend(Protocol):

@@ -16,9 +16,9 @@ from contracts.errors import BadInput
 from contracts.plan import Plan
 from contracts.project import ROOT
 from contracts.spool import GUEST_NAME, Spool
-from netem import guard, kernel
 from netem.backends import process
-from netem.spinning import SpinWatch
+from netem.guest import guard, kernel
+from netem.guest.spinning import SpinWatch
 
 STOCK_KERNEL = "linux.uml"
 SHARED_MEMORY = Path("/dev/shm")
@@ -85,7 +85,7 @@ class Guest:
         """Boot the guest, in which the launcher then runs."""
         init = _write_init(self._inside, run_dir, spool)
         command = [
-            *(sys.executable, "-m", "netem.guard"),
+            *(sys.executable, "-m", "netem.guest.guard"),
             self._kernel,
             f"mem={self._memory >> 20}M",
             "root=/dev/root",
@@ -119,7 +119,7 @@ class Guest:
         return SpinWatch(inside.pid, spool.guest_console, log)
 
     def end(self, inside: "subprocess.Popen[bytes]") -> None:
-        """The guest ends whole: see netem.guard."""
+        """The guest ends whole: see netem.guest.guard."""
         guard.end(inside)
 
 
@@ -128,7 +128,7 @@ def _write_init(inside: str, run_dir: Path, spool: Spool) -> Path:
     arguments = [
         sys.executable,
         "-m",
-        "netem.guest_init",
+        "netem.guest.init",
         inside,
         str(run_dir),
         str(spool.root),

@@ -13,7 +13,7 @@ from pathlib import Path
 from contracts.plan import Plan
 from contracts.spool import Spool
 from netem.backends import process
-from netem.spinning import SpinWatch
+from netem.guest.spinning import SpinWatch
 
 _UNSHARE = ["unshare", "--net", "--pid", "--mount", "--fork", "--kill-child", "--mount-proc"]
 

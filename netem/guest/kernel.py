@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TextIO
 
 from contracts.errors import BadInput
-from netem import kernel_build
-from netem.kernel_build import Report
+from netem.guest import kernel_build
+from netem.guest.kernel_build import Report
 
 WAIT_SECONDS = 3600.0
 LOG_LINES_SHOWN = 12

@@ -5,7 +5,7 @@ kernel's own process and the others run on, on the host, as if they were host pr
 has a process group of its own, and whatever ends it ends the group at once: the runner through
 `end`, the guard itself when the runner is gone.
 
-Run as `python -m netem.guard COMMAND...`.
+Run as `python -m netem.guest.guard COMMAND...`.
 """
 
 import contextlib

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import psutil
 
-from netem import mconsole
+from netem.guest import mconsole
 
 SECONDS = 60.0
 _LOOK_SECONDS = 2.0

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 from contracts.traffic import Flow
 from netem import syscalls
-from netem.flows import FRAME_BYTES, PAYLOAD_BYTES, moments
-from netem.frame_counts import PortTap, Sink
+from netem.traffic.flows import FRAME_BYTES, PAYLOAD_BYTES, moments
+from netem.traffic.frame_counts import PortTap, Sink
 
 if TYPE_CHECKING:
     from contracts.plan import Plan

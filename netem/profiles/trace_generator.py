@@ -2,7 +2,7 @@
 
 They are drawn, not recorded: what a source says is held (medians, percentiles, added delays), what
 it leaves open (correlations, the lengths of bad times) is assumed, and the files say which is
-which. `python -m netem.trace_generator` writes them anew.
+which. `python -m netem.profiles.trace_generator` writes them anew.
 """
 
 import math
@@ -100,7 +100,7 @@ def text(name: str) -> str:
     """The file of that trace."""
     rows, columns, about = _TRACES[name]
     lines = [f"# {line}" for line in about.splitlines()]
-    lines += ["# Made by netem/trace_generator.py; s, bit/s, s.", columns]
+    lines += ["# Made by netem/profiles/trace_generator.py; s, bit/s, s.", columns]
     lines += [",".join(f"{value:.10g}" for value in row) for row in rows()]
     return "\n".join(lines) + "\n"
 
