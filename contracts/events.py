@@ -1,6 +1,6 @@
 """The lines of events.jsonl: what every node spent its time on, and what happened to it.
 
-docs/records.md specifies them. Nodes write them through `nodes.phases.Recorder` and the launcher
+docs/records.md specifies them. Nodes write them through `nodes.recorder.Recorder` and the launcher
 through its timeline; `reports.records.events` reads them back. Every line has the five fields of
 `EventFields`, and of `Details` those that `KEYS` lists for its phase.
 """

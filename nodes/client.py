@@ -3,19 +3,19 @@
 from contracts.control import Ready
 from contracts.events import Phase
 from contracts.messages import GLOBAL_ROUND
-from nodes import alone
+from nodes import solo_client
+from nodes.checkpoint import Storage
+from nodes.client_servers import Hearing
 from nodes.compute import Computer
-from nodes.hearing import Hearing
-from nodes.inside import Inside
-from nodes.phases import now
-from nodes.storage import Storage
+from nodes.node_process import Inside
+from nodes.recorder import now
 from protocols.base import Package
 
 
 def run(inside: Inside) -> None:
     """From joining to the word to stop; without a server alone."""
     if inside.spec.parent is None:
-        alone.run(inside)
+        solo_client.run(inside)
         return
     spec, recorder = inside.spec, inside.recorder
     method = inside.method.Client(inside.settings)

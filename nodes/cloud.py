@@ -13,11 +13,11 @@ from contracts.evaluations import GLOBAL
 from contracts.messages import EVALUATED_KEY, EVALUATED_OF, EVALUATED_ROUND, Kind
 from contracts.run_directory import RunDirectory, name_of_top
 from learning.training.learning_rate import rate
+from nodes.checkpoint import Storage
 from nodes.compute import Computer
-from nodes.inside import Inside
-from nodes.phases import now
+from nodes.node_process import Inside
+from nodes.recorder import now
 from nodes.rounds import RoundServer
-from nodes.storage import Storage
 from protocols.base import Facts, Tensors
 from protocols.wire import Message, read_file, write_file
 

@@ -12,7 +12,7 @@ from contracts.spool import Spool
 from contracts.training import Pending, Result, Task, Trainer
 from learning.training.learning_rate import rate
 from learning.workers.pool import SpoolTrainer, Waits, sleeping, standing_still
-from nodes.phases import now
+from nodes.recorder import now
 from protocols.base import Job, Work
 
 

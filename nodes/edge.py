@@ -4,9 +4,9 @@ from contracts.control import Bound, Ready
 from contracts.messages import GLOBAL_ROUND, Kind
 from nodes import cloud
 from nodes.control import Control
-from nodes.inside import Inside
+from nodes.node_process import Inside
 from nodes.parent import Parent
-from nodes.phases import now
+from nodes.recorder import now
 from nodes.rounds import RoundServer
 from nodes.transport import first_to_hear
 from protocols.base import Package

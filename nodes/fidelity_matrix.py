@@ -33,7 +33,7 @@ from netem.network import Network
 from netem.shaping import default_queue
 from netem.transfer_time import Transfer
 from nodes.control import Control
-from nodes.phases import now
+from nodes.recorder import now
 from nodes.transport import ClientEndpoint, ServerEndpoint
 from protocols.wire import Expected, Message, Refused
 

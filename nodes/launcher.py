@@ -46,10 +46,10 @@ from netem import probe
 from nodes import client, cloud, edge  # noqa: F401
 from nodes.compute import waits
 from nodes.control import Control
-from nodes.inside import live
+from nodes.node_process import live
 from nodes.records import Records
 from nodes.timeline import Timeline
-from nodes.warming import warm_up
+from nodes.warm_up import warm_up
 from protocols import registry
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from contracts.events import Phase
 from contracts.messages import GLOBAL_ROUND, HOLDS, REASON, SENT_AT, SINCE, Kind
 from contracts.plan import NodeSpec, Plan
-from nodes.phases import Recorder, now
+from nodes.recorder import Recorder, now
 from nodes.transport import PORT, ClientEndpoint
 from protocols.base import Package
 from protocols.wire import Expected, Message, Refused

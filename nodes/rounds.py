@@ -15,7 +15,7 @@ from contracts.plan import NodeSpec, Plan
 from nodes.compute import Computer, Running, sleep_until
 from nodes.control import Control
 from nodes.membership import Members
-from nodes.phases import Recorder, now
+from nodes.recorder import Recorder, now
 from nodes.transport import PORT, ServerEndpoint, first_to_hear
 from protocols.base import Moment, Package, Server
 from protocols.wire import Expected, Message, Refused

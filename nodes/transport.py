@@ -11,7 +11,7 @@ import zmq
 
 from contracts.messages import REASON, SENT_AT, Kind
 from nodes.control import Control
-from nodes.phases import now
+from nodes.recorder import now
 from protocols.wire import Expected, Message, Refused, decode, encode
 
 PORT = 5555

@@ -14,7 +14,7 @@ from contracts.events import EventFields, Phase
 from contracts.plan import Plan
 from nodes.control import Control
 from nodes.parent import Parent
-from nodes.phases import Recorder
+from nodes.recorder import Recorder
 from nodes.rounds import RoundServer
 from protocols import fedavg
 from protocols.base import Package

@@ -13,7 +13,7 @@ from contracts.spool import Spool
 from contracts.status import BuildingNetwork, Failed
 from netem.counters import LinkCounters
 from nodes.control import Control
-from nodes.phases import Recorder
+from nodes.recorder import Recorder
 from nodes.records import Records
 from tests.scenario_trees import planned, star_scenario
 

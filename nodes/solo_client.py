@@ -5,8 +5,8 @@ from contracts.events import Phase
 from contracts.run_directory import RunDirectory
 from nodes.cloud import hand_over, leave_final
 from nodes.compute import Computer
-from nodes.inside import Inside
-from nodes.phases import now
+from nodes.node_process import Inside
+from nodes.recorder import now
 from protocols.base import Package
 from protocols.wire import read_file
 

@@ -11,9 +11,9 @@ from typing import Unpack
 from contracts.control import Cells, Stop
 from contracts.events import Details, Phase
 from contracts.messages import GLOBAL_ROUND, WANTED, Kind
-from nodes.inside import Inside
+from nodes.node_process import Inside
 from nodes.parent import Parent
-from nodes.phases import now
+from nodes.recorder import now
 from nodes.transport import first_to_hear
 from protocols.base import Package
 from protocols.wire import Message

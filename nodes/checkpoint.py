@@ -2,7 +2,7 @@
 
 from contracts.messages import Kind
 from contracts.timeline import CrashEvent
-from nodes.inside import Inside
+from nodes.node_process import Inside
 from protocols.base import Tensors
 from protocols.wire import Message, read_file, write_file
 

@@ -14,7 +14,7 @@ from contracts.training import Trainer
 from netem import probe
 from nodes.compute import make_trainer
 from nodes.control import Control
-from nodes.phases import Recorder
+from nodes.recorder import Recorder
 from protocols import registry
 from protocols.method import Method
 
