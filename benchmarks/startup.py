@@ -14,7 +14,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-from cli.following import tail
 from contracts import status
 from contracts.messages import Kind
 from contracts.plan import Plan
@@ -23,6 +22,7 @@ from netem.backends.guest import Guest
 from netem.backends.process import LAUNCHER
 from netem.spool import LockedSpool, sweep
 from protocols.wire import Message, write_file
+from runner.json_lines import tail
 from scenarios import loader, planner
 from scenarios.task_facts import TaskFacts
 

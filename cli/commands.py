@@ -5,8 +5,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from cli.provenance import version
 from contracts.errors import BadInput
+from runner.provenance import version
 
 _DATA_HELP = "data sets in torchvision's layout (or METRONOME_DATA)"
 
@@ -203,7 +203,7 @@ def _data_dir(options: argparse.Namespace) -> Path | None:
 
 
 def _sweep(options: argparse.Namespace) -> int:
-    from cli.sweep import sweep
+    from cli.sweep.command import sweep
 
     return sweep(options.file, seeds=options.seeds, **_many_runs(options))
 

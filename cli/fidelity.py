@@ -11,7 +11,6 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from cli.following import tail
 from contracts import status
 from contracts.errors import BadInput
 from contracts.run_directory import RunDirectory
@@ -19,6 +18,7 @@ from netem.backends.guest import Guest
 from netem.spool import LockedSpool, sweep
 from nodes import fidelity_matrix
 from nodes.fidelity_matrix import Cell
+from runner.json_lines import tail
 from scenarios import loader, planner
 from scenarios.task_facts import TaskFacts
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-from cli.sweep import INTERRUPTED, directory_of, run_table
-from cli.sweep_runs import Command
+from cli.sweep.command import INTERRUPTED, directory_of, run_table
+from cli.sweep.runs import Command
 from contracts.errors import BadInput
 from netem import profiles as known
 from reports.records.atomic_files import replace_text

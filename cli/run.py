@@ -9,17 +9,17 @@ from typing import Any
 from rich.console import Console
 from rich.markup import escape
 
-from cli import provenance
 from cli.display import RunDisplay
 from cli.live import LiveView
-from cli.preparation import prepare
-from cli.runner import RunFailed, Runner
 from contracts import progress
 from netem import backends
 from netem.capabilities import probe
 from netem.spool import sweep
 from reports.finish import RunFacts, finish
 from reports.result_table import result_table
+from runner import provenance
+from runner.execution import RunFailed, Runner
+from runner.preparation import prepare
 from scenarios import loader
 
 

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from cli.sweep_child import Ended, Running
-from cli.sweep_places import Place
+from cli.sweep.child import Ended, Running
+from cli.sweep.directories import Place
 from scenarios import loader
 from scenarios.expansion import SweepRun
 from tests.scenario_trees import star_scenario

@@ -9,10 +9,10 @@ from rich.console import Console
 
 from cli.display import RunDisplay
 from cli.fidelity import error, measure
-from cli.preparation import prepare
-from cli.runner import RunFailed, Runner
 from netem.backends.guest import Guest
 from nodes import fidelity_matrix
+from runner.execution import RunFailed, Runner
+from runner.preparation import prepare
 from scenarios import loader
 from tests import emulated
 from tests.emulated import STAR, TREE

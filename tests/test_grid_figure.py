@@ -10,8 +10,9 @@ import pytest
 import tomli_w
 from matplotlib import colormaps, colors, image
 
-from cli import commands, compare, sweep_runs
-from cli.sweep import sweep
+from cli import commands, compare
+from cli.sweep import runs
+from cli.sweep.command import sweep
 from contracts.errors import BadInput
 from reports.comparison.labels import identity
 from reports.comparison.over_settings import Over, Series, compare_over
@@ -386,7 +387,7 @@ def _told(
         return 0
 
     monkeypatch.setattr(compare, "compare", remember)
-    monkeypatch.setattr(sweep_runs, "_POLL_SECONDS", 0.01)
+    monkeypatch.setattr(runs, "_POLL_SECONDS", 0.01)
     runs = [
         {"scenario": "two-layers", "grid": grid, "set": {"protocol.rounds": number}}
         for number, grid in enumerate(grids, 2)

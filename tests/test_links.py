@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from cli import commands, sweep_runs
+from cli import commands
 from cli.links import links, study_table
-from cli.sweep_places import Place
+from cli.sweep import runs
+from cli.sweep.directories import Place
 from contracts.errors import BadInput
 from scenarios.expansion import Options, expand
 from scenarios.loader import load
@@ -66,7 +67,7 @@ def test_a_scenario_that_is_not_there_is_named() -> None:
 def test_a_study_ends_with_table_figure_and_conclusion(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(sweep_runs, "_POLL_SECONDS", 0.01)
+    monkeypatch.setattr(runs, "_POLL_SECONDS", 0.01)
     monkeypatch.setenv("COLUMNS", "200")
     shares = {"fibre": {"client compute": 0.9, "edge-cloud up": 0.1}}
     shares["3g"] = {"client compute": 0.2, "edge-cloud up": 0.8}

@@ -11,7 +11,7 @@ import pytest
 import tomli_w
 from matplotlib.figure import Figure
 
-from cli.sweep_places import summary_of
+from cli.sweep.directories import summary_of
 from contracts.traffic import Flow
 from reports.bottleneck import critical_path
 from reports.comparison.rho import cell_points

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cli import preparation
-from cli.preparation import output_directory, prepare
 from contracts.errors import BadInput
 from contracts.plan import Plan
 from learning.data import datasets
 from netem.backends import guest
 from protocols.wire import read_file
+from runner import preparation
+from runner.preparation import output_directory, prepare
 from scenarios import loader
 from tests.scenario_trees import planned, star_scenario, tree_scenario
 

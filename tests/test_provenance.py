@@ -12,11 +12,8 @@ from typing import Any
 import pytest
 import torch
 
-from cli import provenance
 from cli.__main__ import main as start
 from cli.commands import main
-from cli.preparation import prepare
-from cli.provenance import collect, commit_of, processor
 from contracts.errors import BadInput
 from contracts.plan import Plan
 from contracts.project import ROOT
@@ -29,6 +26,9 @@ from reports.comparison.groups import compare_runs
 from reports.comparison.runs import read_runs
 from reports.finish import RunFacts, finish
 from reports.records.provenance import read_provenance
+from runner import provenance
+from runner.preparation import prepare
+from runner.provenance import collect, commit_of, processor
 from scenarios import loader
 from tests.compared_runs import PROVENANCE, scenario, write_run
 from tests.fake_run import FakeRun

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from matplotlib import colors, image
 
-from cli import commands, compare, sweep_runs
-from cli.sweep import sweep
+from cli import commands, compare
+from cli.sweep import runs
+from cli.sweep.command import sweep
 from contracts.errors import BadInput
 from reports.comparison.groups import Comparison, compare_runs
 from reports.comparison.metrics import FINAL, TIME
@@ -270,7 +271,7 @@ def test_a_sweep_compares_at_its_rho(tmp_path: Path, monkeypatch: pytest.MonkeyP
         return 0
 
     monkeypatch.setattr(compare, "compare", remember)
-    monkeypatch.setattr(sweep_runs, "_POLL_SECONDS", 0.01)
+    monkeypatch.setattr(runs, "_POLL_SECONDS", 0.01)
     file = tmp_path / "table.toml"
     file.write_text(
         'name = "table"\nrho = 0.6\n'

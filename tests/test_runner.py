@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cli import runner as runner_module
-from cli.preparation import Prepared
-from cli.runner import RunFailed, Runner
 from contracts.plan import Plan
 from contracts.spool import Spool
 from contracts.status import Status
 from netem import spool as spool_module
+from runner import execution as runner_module
+from runner.execution import RunFailed, Runner
+from runner.preparation import Prepared
 from scenarios import loader
 from tests.lines import PATIENCE
 from tests.scenario_trees import planned, star_scenario

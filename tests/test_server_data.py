@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cli.preparation import prepare
 from contracts.errors import BadInput
 from contracts.training import SERVER
 from learning.data import datasets, partitions, server_data
 from learning.models import catalogue
 from learning.training.context import Context
+from runner.preparation import prepare
 from scenarios import loader
 from scenarios.server_data import ServerData
 from tests.scenario_trees import star_scenario

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from cli.following import tail
 from contracts import status
 from contracts.project import ROOT
 from contracts.spool import Spool, unfinished
 from contracts.status import Status
+from runner.json_lines import tail
 
 ROOMS = ("benchmarks", "cli", "learning", "netem", "nodes", "protocols", "reports", "scenarios")
 # Pieces of names that stand for nothing but a file of the spool.

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from cli import compare, sweep_runs, sweep_shares
-from cli.sweep import sweep
-from cli.sweep_shares import jobs_at_once, sharing_cores
+from cli import compare
+from cli.sweep import core_shares, runs
+from cli.sweep.command import sweep
+from cli.sweep.core_shares import jobs_at_once, sharing_cores
 from contracts.errors import BadInput
 from scenarios import loader
 from tests.sweep_stand_ins import FAILS, Programs, some_runs
@@ -29,7 +30,7 @@ def compared(monkeypatch: pytest.MonkeyPatch) -> Asked:
         return 0
 
     monkeypatch.setattr(compare, "compare", remember)
-    monkeypatch.setattr(sweep_runs, "_POLL_SECONDS", 0.01)
+    monkeypatch.setattr(runs, "_POLL_SECONDS", 0.01)
     return asked
 
 
@@ -179,7 +180,7 @@ def test_a_baseline_that_no_run_is_called_is_found_before_the_runs(
 def test_runs_share_the_cores(
     monkeypatch: pytest.MonkeyPatch, count: int, asked: int | None, jobs: int, workers: int
 ) -> None:
-    monkeypatch.setattr(sweep_shares, "_cores", lambda: 8)
+    monkeypatch.setattr(core_shares, "_cores", lambda: 8)
     runs = some_runs(count)
 
     assert jobs_at_once(runs, asked) == jobs

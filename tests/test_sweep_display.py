@@ -7,8 +7,8 @@ from typing import Any, cast
 import pytest
 from rich.console import Console
 
-from cli.sweep_child import Ended, Running
-from cli.sweep_display import SweepDisplay, outcome
+from cli.sweep.child import Ended, Running
+from cli.sweep.display import SweepDisplay, outcome
 from tests.sweep_stand_ins import some_runs
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cli.sweep_places import claimed, clear, finished, place
+from cli.sweep.directories import claimed, clear, finished, place
 from contracts.errors import BadInput
 from scenarios import loader
 from scenarios.expansion import SweepRun

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from cli import sweep_runs
-from cli.sweep_child import Ended
-from cli.sweep_places import claimed, finished
-from cli.sweep_runs import metronome_run, run_all
+from cli.sweep import runs
+from cli.sweep.child import Ended
+from cli.sweep.directories import claimed, finished
+from cli.sweep.runs import metronome_run, run_all
 from contracts.errors import BadInput
 from contracts.project import ROOT
 from scenarios import loader
@@ -35,7 +35,7 @@ sys.exit(sweep.sweep(scenario, None, "1,2,3", [], 2, out, None, command))
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sweep_runs, "_POLL_SECONDS", 0.01)
+    monkeypatch.setattr(runs, "_POLL_SECONDS", 0.01)
 
 
 def go(out: Path, programs: Programs, watcher: Watcher, count: int = 2, jobs: int = 2) -> None:
@@ -162,8 +162,8 @@ def test_ctrl_c_ends_the_runs_and_keeps_those_that_finished(tmp_path: Path) -> N
 def test_a_run_that_does_not_listen_is_killed_in_the_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sweep_runs, "_PATIENCE_SECONDS", 0.1)
-    monkeypatch.setattr(sweep_runs, "clear_spools", lambda: None)
+    monkeypatch.setattr(runs, "_PATIENCE_SECONDS", 0.1)
+    monkeypatch.setattr(runs, "clear_spools", lambda: None)
     before = signal.getsignal(signal.SIGINT)
 
     with pytest.raises(KeyboardInterrupt):
@@ -185,7 +185,7 @@ def test_a_place_that_cannot_be_written_ends_the_sweep_with_a_sentence(tmp_path:
 
 
 def test_the_child_is_this_program_told_to_run_the_scenario(tmp_path: Path) -> None:
-    from cli.sweep_places import place
+    from cli.sweep.directories import place
 
     found = place(tmp_path, some_runs()[0])
 

@@ -9,8 +9,6 @@ import time
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from cli.following import tail
-from cli.preparation import Prepared, worker_count
 from contracts import status
 from contracts.project import ROOT
 from contracts.run_directory import RunDirectory
@@ -21,6 +19,8 @@ from netem import backends
 from netem.guest import spinning
 from netem.guest.spinning import SpinWatch
 from netem.spool import LockedSpool
+from runner.json_lines import tail
+from runner.preparation import Prepared, worker_count
 
 _POLL_SECONDS = 0.1
 _WORKERS_NICE = 5

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from cli.display import round_words
-from cli.sweep_places import Place, summary_of
+from cli.sweep.directories import Place, summary_of
 from contracts import progress
 from contracts.project import ROOT
 from netem import syscalls

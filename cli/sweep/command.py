@@ -8,10 +8,10 @@ from typing import Any
 from rich.console import Console
 
 from cli.live import LiveView
-from cli.sweep_display import SweepDisplay
-from cli.sweep_places import claimed, finished
-from cli.sweep_runs import Command, metronome_run, run_all
-from cli.sweep_shares import jobs_at_once, sharing_cores
+from cli.sweep.core_shares import jobs_at_once, sharing_cores
+from cli.sweep.directories import claimed, finished
+from cli.sweep.display import SweepDisplay
+from cli.sweep.runs import Command, metronome_run, run_all
 from contracts.errors import BadInput
 from scenarios import sweeps
 from scenarios.expansion import Options, SweepRun, expand

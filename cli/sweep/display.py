@@ -8,7 +8,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from cli.sweep_child import Ended, Running
+from cli.sweep.child import Ended, Running
 from reports.wording import duration, percent
 from scenarios.expansion import SweepRun
 

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from cli.sweep_child import Ended, Running
-from cli.sweep_places import Place, clear, place
+from cli.sweep.child import Ended, Running
+from cli.sweep.directories import Place, clear, place
 from contracts.errors import BadInput
 from netem.spool import sweep as clear_spools
 from scenarios import loader
