@@ -12,7 +12,7 @@ from netem import profiles as known
 from reports.records.atomic_files import replace_text
 from scenarios import files, loader
 from scenarios.expansion import Options, SweepRun, expand
-from scenarios.suggest import did_you_mean
+from scenarios.suggestions import did_you_mean
 from scenarios.sweeps import Runs, Sweep
 
 _LONGEST_NAME = 64  # of a sweep

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from contracts.errors import BadInput
-from scenarios.suggest import did_you_mean
+from scenarios.suggestions import did_you_mean
 from scenarios.trace_files import beside
 
 LIBRARY = Path(__file__).parent / "library"

@@ -14,10 +14,10 @@ from learning.models import catalogue
 from netem import profiles
 from protocols import registry
 from scenarios import events
+from scenarios.consistency import check_fit
 from scenarios.files import Choices, choices, chosen, library
-from scenarios.fitting import check_fit
 from scenarios.schema import Scenario
-from scenarios.suggest import did_you_mean
+from scenarios.suggestions import did_you_mean
 
 __all__ = ["Choices", "check", "choices", "dump", "library", "load", "protocol_settings"]
 

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, mo
 from contracts.errors import BadInput
 from scenarios import files
 from scenarios.sections import Section
-from scenarios.suggest import did_you_mean
+from scenarios.suggestions import did_you_mean
 
 SHIPPED = Path(__file__).parent / "sweeps"
 _SCENARIO_SECTIONS = {"task", "protocol", "topology"}

@@ -20,7 +20,7 @@ from scenarios import wiring
 from scenarios.events import Crash, Event, Handover, LinkChange, Outage, Restart
 from scenarios.quantities import seconds
 from scenarios.schema import Scenario
-from scenarios.suggest import did_you_mean
+from scenarios.suggestions import did_you_mean
 
 
 def check(scenario: Scenario) -> None:

@@ -16,7 +16,7 @@ from contracts.errors import BadInput
 from contracts.traces import Row, Trace
 from netem import profiles
 from scenarios import quantities
-from scenarios.suggest import did_you_mean
+from scenarios.suggestions import did_you_mean
 
 SHORTEST_STEP = 0.1  # seconds
 _FASTEST, _LONGEST_DELAY = 30e9, 100.0  # what the kernel's fields hold; see scenarios.sections

@@ -8,7 +8,7 @@ from contracts.traffic import Flow
 from scenarios import wiring
 from scenarios.quantities import bits_per_second, seconds
 from scenarios.schema import Scenario
-from scenarios.suggest import did_you_mean
+from scenarios.suggestions import did_you_mean
 
 
 def check(scenario: Scenario) -> None:

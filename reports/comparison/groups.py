@@ -12,7 +12,7 @@ from reports.comparison.labels import differences, label
 from reports.comparison.metrics import TIME, Metric
 from reports.comparison.runs import LeftOut, Point, Run
 from reports.records.provenance import made_differently, older_records
-from scenarios.suggest import did_you_mean
+from scenarios.suggestions import did_you_mean
 
 BEST = "best:"
 Target = float | Literal["baseline"] | None  # what the baseline reached at its end, or a number

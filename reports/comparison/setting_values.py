@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from contracts.errors import BadInput
 from reports.comparison.labels import NAMED_ALREADY, Flat
 from scenarios import quantities
-from scenarios.suggest import did_you_mean
+from scenarios.suggestions import did_you_mean
 
 _UNITS: tuple[Callable[[str], float], ...] = (
     quantities.bits_per_second,
