@@ -1,0 +1,124 @@
+"""The whole road, in a real guest: scenario, network, processes, bytes, records."""
+
+import csv
+import os
+import pty
+import subprocess
+import time
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from tests.support import emulated
+from tests.support.emulated import STAR, TREE
+
+pytestmark = pytest.mark.emulation
+
+
+def test_a_tree_in_the_guest_trains_and_leaves_every_record_and_nothing_else(
+    tmp_path: Path,
+) -> None:
+    before = emulated.traces()
+
+    outcome = emulated.run(TREE, tmp_path, "--backend", "guest")
+
+    assert outcome.code == 0, outcome.output
+    assert emulated.traces() == before
+    left = {path.name for path in outcome.directory.iterdir()}
+    assert left >= {
+        "scenario.toml",
+        "summary.json",
+        "rounds.csv",
+        "events.jsonl",
+        "links.csv",
+        "accuracy.png",
+    }
+    summary = outcome.summary
+    assert summary["rounds"] == 2
+    assert summary["backend"] == "guest"
+    assert summary["final_accuracy"] > 0.3
+    for phase in ("download", "compute", "upload", "wait", "aggregate"):
+        assert outcome.events(phase), phase
+    rows = list(csv.DictReader((outcome.directory / "rounds.csv").open()))
+    for earlier, later in pairwise(rows):
+        length = float(later["elapsed_seconds"]) - float(earlier["elapsed_seconds"])
+        parts = ("download", "compute", "upload", "wait", "aggregate")
+        assert sum(float(later[part]) for part in parts) == pytest.approx(length, abs=1e-4)
+
+
+def test_the_interfaces_carry_the_models_and_the_overhead_of_tcp_only(tmp_path: Path) -> None:
+    outcome = emulated.run(TREE, tmp_path, "--backend", "guest")
+
+    assert outcome.code == 0, outcome.output
+    assert 0.02 <= outcome.summary["wire_overhead"] <= 0.08
+
+
+def test_an_ordinary_user_needs_no_root_for_the_guest(tmp_path: Path) -> None:
+    os.chmod(tmp_path, 0o777)
+    for parent in tmp_path.parents[:2]:
+        os.chmod(parent, parent.stat().st_mode | 0o755)
+    command = emulated.command(TREE, tmp_path, "--set", "protocol.rounds=1")
+    user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+
+    done = subprocess.run(
+        [*user, *command] if os.geteuid() == 0 else command,
+        env=emulated.environment() | {"HOME": str(tmp_path)},
+        cwd=tmp_path,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (tmp_path / "run" / "summary.json").exists()
+
+
+def test_a_slower_uplink_costs_what_its_bytes_and_rates_predict(tmp_path: Path) -> None:
+    sizes: dict[str, float] = {}
+    moving: dict[str, float] = {}
+    for rate in ("2mbit", "20mbit"):
+        change = ("--set", f"links.edge-cloud.rate={rate}")
+        outcome = emulated.run(TREE, tmp_path / rate, "--backend", "guest", *change)
+        assert outcome.code == 0, outcome.output
+        with (outcome.directory / "rounds.csv").open() as file:
+            moving[rate] = sum(
+                float(row["download"]) + float(row["upload"]) for row in csv.DictReader(file)
+            )
+        with (outcome.directory / "links.csv").open() as file:
+            rows = [row for row in csv.DictReader(file) if row["link"] == "inst1-wan"]
+        sizes[rate] = sum(int(row["bytes_up"]) + int(row["bytes_down"]) for row in rows[1:])
+
+    # One model down and one up an institution's own link, each at the link's rate.
+    predicted = 8 * (sizes["2mbit"] / 2e6 - sizes["20mbit"] / 20e6)
+    assert moving["2mbit"] - moving["20mbit"] == pytest.approx(predicted, rel=0.10)
+
+
+def test_mininets_own_command_line_works_before_the_run_goes_on(tmp_path: Path) -> None:
+    ours, theirs = pty.openpty()
+    one_round = ("--set", "protocol.rounds=1")
+    process = subprocess.Popen(
+        emulated.command(STAR, tmp_path, "--backend", "guest", "--cli", *one_round),
+        env=emulated.environment(),
+        cwd=tmp_path,
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        start_new_session=True,
+    )
+    os.close(theirs)
+    screen = ""
+    answers = [("mininet>", "client1 ping -c 1 cloud\n"), ("mininet>", "exit\n")]
+    deadline = time.monotonic() + 120
+    while process.poll() is None and time.monotonic() < deadline:
+        try:
+            screen += os.read(ours, 4096).decode(errors="replace")
+        except OSError:
+            break
+        if answers and screen.count("mininet>") == 3 - len(answers):
+            os.write(ours, answers.pop(0)[1].encode())
+
+    assert process.wait(60) == 0, screen
+    assert "1 received" in screen
+    assert (tmp_path / "run" / "summary.json").exists()

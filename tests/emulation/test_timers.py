@@ -1,0 +1,47 @@
+"""Timers on the virtual clock: a sleep ends when it must, whatever else happens meanwhile."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from netem.backends.guest import Guest
+from netem.spool import LockedSpool
+from tests.support import sleepers
+from tests.support.scenario_trees import planned, star_scenario
+
+pytestmark = [pytest.mark.emulation, pytest.mark.beside, pytest.mark.timeout(300)]
+
+GRAIN = 256  # nanoseconds
+
+
+def _found(directory: Path) -> dict[str, Any]:
+    directory.mkdir()
+    guest, spool = Guest("virtual", seed=1, inside=sleepers.__name__), LockedSpool("sleepers")
+    guest.prepare(planned(star_scenario(clients=1)), print)
+    inside = guest.start(directory, spool, directory / "guest.log", interactive=False)
+    try:
+        spool.remember_session(inside.pid)
+        inside.wait(120)
+        found: dict[str, Any] = json.loads((directory / "found.json").read_text())
+    finally:
+        guest.end(inside)
+        spool.remove()
+    return found
+
+
+def test_a_sleep_ends_at_the_first_reading_of_the_clock_that_is_not_before_its_end(
+    tmp_path: Path,
+) -> None:
+    """Else any event, harmless in itself, would move all later ones by a grain."""
+    for company, nanoseconds in _found(tmp_path / "guest")["late"].items():
+        assert len(nanoseconds) == sleepers.SLEEPS
+        # The least slack that Linux knows is one nanosecond: a timer ends that much after its end.
+        assert min(nanoseconds) >= 1 and max(nanoseconds) < 1 + GRAIN, company
+
+
+def test_dates_and_random_numbers_of_the_guest_are_the_same_in_every_boot(tmp_path: Path) -> None:
+    first, second = (_found(tmp_path / boot) for boot in ("first", "second"))
+
+    assert first == second

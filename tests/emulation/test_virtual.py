@@ -1,0 +1,165 @@
+"""The virtual clock: exact, repeatable, and equal to the wall clock where the host can carry it."""
+
+import hashlib
+import time
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from cli.display import RunDisplay
+from cli.fidelity import error, measure
+from netem.backends.guest import Guest
+from nodes import fidelity_matrix
+from runner.execution import RunFailed, Runner
+from runner.preparation import prepare
+from scenarios import loader
+from tests.support import emulated
+from tests.support.emulated import STAR, TREE
+
+pytestmark = [pytest.mark.emulation, pytest.mark.timeout(900)]
+
+VIRTUAL = ("--clock", "virtual")
+
+
+@pytest.mark.beside
+def test_the_same_scenario_and_seed_give_the_same_bytes_with_one_worker_and_with_two(
+    tmp_path: Path,
+) -> None:
+    # Jitter and loss too: the guest's random numbers come from the seed.
+    radio = '{ rate = "20mbit", delay = "8ms", jitter = "2ms", loss = "0.1%" }'
+    scenario = TREE.replace('client-edge = "lan"', f"client-edge = {radio}")
+
+    runs = [
+        emulated.run(
+            scenario, tmp_path / str(index), *VIRTUAL, "--set", f"compute.workers={workers}"
+        )
+        for index, workers in enumerate((1, 2))
+    ]
+
+    for run in runs:
+        assert run.code == 0, run.output
+    for name in ("rounds.csv", "events.jsonl", "links.csv", "probes.json"):
+        first, second = ((run.directory / name).read_bytes() for run in runs)
+        assert first == second, name
+    hashes = {run.summary["final_model"] for run in runs}
+    assert len(hashes) == 1 and len(hashes.pop()) == len(hashlib.sha256().hexdigest())
+
+
+@pytest.mark.beside
+def test_another_seed_gives_another_result(tmp_path: Path) -> None:
+    runs = [emulated.run(STAR, tmp_path / seed, *VIRTUAL, "--seed", seed) for seed in ("1", "2")]
+
+    assert runs[0].summary["final_model"] != runs[1].summary["final_model"]
+
+
+@pytest.mark.beside
+def test_a_run_on_the_virtual_clock_is_exact(tmp_path: Path) -> None:
+    # A fast link: the probe must not be fooled by how much it reads at once.
+    outcome = emulated.run(TREE, tmp_path, *VIRTUAL, "--links", "edge-cloud=fibre")
+
+    assert outcome.code == 0, outcome.output
+    summary = outcome.summary
+    assert summary["fidelity"]["verdict"] == "exact", summary["fidelity"]
+    assert abs(summary["fidelity"]["rate_error"]) < 0.002
+    assert summary["overruns"]["nodes"] == 0
+    assert 0.02 <= summary["wire_overhead"] <= 0.08
+
+
+def test_both_clocks_agree_where_the_host_can_carry_the_run(tmp_path: Path) -> None:
+    slow = TREE.replace('"lan"', '{ rate = "4mbit", delay = "5ms" }').replace("20mbit", "1mbit")
+    slow = slow.replace('client = "laptop-core"', 'client = "raspberry-pi-4"')
+    rounds = ("--set", "protocol.rounds=4")
+
+    virtual = emulated.run(slow, tmp_path / "virtual", "--clock", "virtual", *rounds)
+    elapsed = []
+    for attempt in ("first", "second"):  # somebody else's load only ever adds to the wall clock
+        outcome = emulated.run(slow, tmp_path / attempt, "--clock", "wall", *rounds)
+        elapsed.append(outcome.summary["elapsed_seconds"])
+        if elapsed[-1] < 1.05 * virtual.summary["elapsed_seconds"]:
+            break
+
+    assert min(elapsed) == pytest.approx(virtual.summary["elapsed_seconds"], rel=0.05)
+
+
+@pytest.mark.beside
+def test_a_slower_link_costs_exactly_what_its_bytes_predict(tmp_path: Path) -> None:
+    elapsed, payload = {}, 2 * 246_824  # LeNet-5 down and up, twice (two rounds)
+    for rate in (2, 20):
+        change = ("--set", f"links.edge-cloud.rate={rate}mbit")
+        outcome = emulated.run(TREE, tmp_path / str(rate), *VIRTUAL, *change)
+        elapsed[rate] = outcome.summary["elapsed_seconds"]
+
+    wire = 8 * 2 * payload * 1514 / 1448
+    predicted = wire / 2e6 - wire / 20e6
+    assert elapsed[2] - elapsed[20] == pytest.approx(predicted, rel=0.02)
+
+
+def test_little_computing_on_slow_links_runs_faster_than_real_time(tmp_path: Path) -> None:
+    slow = STAR.replace('{ rate = "50mbit" }', '"3g"').replace("clients = 2", "clients = 20")
+    little = ("--set", "task.samples_per_client=10", "--set", "protocol.local_epochs=1")
+
+    outcome = emulated.run(slow, tmp_path, *VIRTUAL, *little, "--set", "protocol.rounds=10")
+
+    assert outcome.code == 0, outcome.output
+    summary = outcome.summary
+    # Three to four times on a quiet machine of two cores (docs/limitations.md).
+    assert summary["elapsed_seconds"] > 1.5 * summary["host_training_seconds"]
+
+
+def test_the_virtual_clock_needs_the_guest(tmp_path: Path) -> None:
+    outcome = emulated.run(STAR, tmp_path, *VIRTUAL, "--backend", "native")
+
+    assert outcome.code == 2
+    assert "--backend guest" in outcome.output
+
+
+@pytest.mark.beside
+def test_every_cell_of_the_fidelity_matrix_takes_its_time() -> None:
+    cells = measure(fidelity_matrix.CELLS, "virtual", report=lambda cell: None)
+
+    assert len(cells) == len(fidelity_matrix.CELLS) == 32
+    for cell in cells:
+        assert abs(cell["ping"] - cell["round_trip"]) < 1e-4, cell
+        # Expected: every frame (1514 bytes for 1448 of payload) at the link's rate, half a round
+        # trip for the last one, and the idle time while the window doubles from 10 segments.
+        if cell["long"]:
+            assert abs(error(cell)) <= 0.02, cell
+        else:
+            assert cell["ideal"] <= cell["seconds"] * 1.02, cell
+            assert cell["seconds"] <= 1.02 * (cell["ideal"] + cell["slow_start"]), cell
+
+
+def test_the_wall_clocks_floors_are_looser_but_there() -> None:
+    some = [
+        c
+        for c in fidelity_matrix.CELLS
+        if c.senders == 1 and c.rate <= 10e6 and c.round_trip <= 0.1
+    ]
+
+    started = time.monotonic()
+    cells = measure(some, "wall", report=lambda cell: None)
+
+    assert time.monotonic() - started < 120
+    for cell in cells:
+        assert abs(cell["ping"] - cell["round_trip"]) < 0.010, cell
+        assert abs(error(cell)) <= 0.15, cell
+
+
+def test_a_node_that_spins_on_the_clock_is_found_and_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("netem.guest.spinning.SECONDS", 8.0)
+    file = tmp_path / "star.toml"
+    file.write_text(STAR)
+    scenario = loader.load(str(file), overrides={"clock": "virtual"})
+    prepared = prepare(scenario, None, str(tmp_path / "run"))
+    prepared.write()
+    backend = Guest("virtual", seed=1, inside="tests.support.spinner")
+    backend.prepare(prepared.plan, print)
+
+    with (
+        RunDisplay(scenario.protocol.rounds, Console()) as display,
+        pytest.raises(RunFailed, match="client7: burned the processor"),
+    ):
+        Runner(prepared, backend, display).run()

@@ -1,0 +1,239 @@
+"""The run's directory on /dev/shm, and what is swept when its runner is dead."""
+
+import fcntl
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from contracts.errors import BadInput
+from contracts.project import ROOT
+from netem import spool
+from netem.spool import LockedSpool, sweep
+from tests.support.lines import PATIENCE
+from tests.support.processes import alive
+
+# A runner that makes a spool, starts a session with a child in it, and says the processes' ids.
+RUNNER = """
+import subprocess, sys, time
+from pathlib import Path
+from netem import spool
+spool._SHARED_MEMORY = Path(sys.argv[1])
+own = spool.LockedSpool("dead run")
+leader = subprocess.Popen(
+    ["sh", "-c", "sleep 300 & echo $!; wait"], stdout=subprocess.PIPE, start_new_session=True
+)
+own.remember_session(leader.pid)
+member = int(leader.stdout.readline())
+print(own.root, leader.pid, member, flush=True)
+time.sleep(300)
+"""
+
+
+@pytest.fixture
+def shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A stand-in for /dev/shm, so that nobody's real runs are touched."""
+    monkeypatch.setattr(spool, "_SHARED_MEMORY", tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def session() -> Iterator["subprocess.Popen[bytes]"]:
+    """Some process that leads a session of its own."""
+    process = subprocess.Popen(["sleep", "300"], start_new_session=True)
+    yield process
+    process.kill()
+    process.wait()
+
+
+def abandon(run: LockedSpool) -> None:
+    """What the kernel does for a runner that dies."""
+    run._held.close()
+
+
+def test_a_spool_has_its_folders_and_goes_without_a_trace(shared: Path) -> None:
+    run = LockedSpool("some run/1")
+
+    assert run.root.parent == shared
+    assert run.root.name == f"metronome-{os.getuid()}-some_run_1-{os.getpid()}"
+    assert {path.name for path in run.root.iterdir()} == {"lock", "jobs", "results", "evaluate"}
+    run.remove()
+    assert list(shared.iterdir()) == []
+
+
+def test_only_its_user_can_read_a_spool(shared: Path) -> None:
+    run = LockedSpool("private")
+
+    assert run.root.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_very_long_name_is_cut(shared: Path) -> None:
+    run = LockedSpool("r" * 300)
+
+    assert len(str(run.root.relative_to(shared))) < 90
+
+
+def test_no_room_or_permission_is_one_sentence(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(spool, "_SHARED_MEMORY", tmp_path / "not there")
+
+    with pytest.raises(BadInput, match=r"cannot be written to \(No such file .*\); free some room"):
+        LockedSpool("run")
+
+
+def test_removing_ends_the_remembered_session(
+    shared: Path, session: "subprocess.Popen[bytes]"
+) -> None:
+    run = LockedSpool("run")
+    run.remember_session(session.pid)
+
+    run.remove()
+
+    assert not alive(session.pid)
+
+
+def test_a_live_runners_spool_and_sessions_are_left_alone(
+    shared: Path, session: "subprocess.Popen[bytes]"
+) -> None:
+    run = LockedSpool("alive")
+    run.remember_session(session.pid)
+
+    assert sweep() == []
+
+    assert run.root.is_dir()
+    assert session.poll() is None
+
+
+def test_a_killed_runners_spool_and_whole_session_are_swept(
+    shared: Path, session: "subprocess.Popen[bytes]"
+) -> None:
+    runner = subprocess.Popen(
+        [sys.executable, "-c", RUNNER, str(shared)], cwd=ROOT, stdout=subprocess.PIPE, text=True
+    )
+    assert runner.stdout is not None
+    path, leader, member = runner.stdout.readline().split()
+    assert sweep() == [], "it is alive"
+    runner.kill()
+    runner.wait()
+
+    swept = sweep()
+
+    assert swept == [Path(path).name]
+    assert not Path(path).exists()
+    assert not alive(int(leader)) and not alive(int(member))
+    assert session.poll() is None, "nobody else's session"
+
+
+def test_the_members_are_ended_also_when_their_leader_is_gone(shared: Path) -> None:
+    leader = subprocess.Popen(
+        ["sh", "-c", "sleep 300 & echo $!; wait"], stdout=subprocess.PIPE, start_new_session=True
+    )
+    assert leader.stdout is not None
+    member = int(leader.stdout.readline())
+    run = LockedSpool("run")
+    run.remember_session(leader.pid)
+    leader.kill()
+    leader.wait()
+    abandon(run)
+
+    sweep()
+
+    deadline = time.monotonic() + PATIENCE
+    while alive(member) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not alive(member)
+
+
+def test_a_process_that_was_given_a_dead_leaders_id_is_left_alone(
+    shared: Path, session: "subprocess.Popen[bytes]"
+) -> None:
+    run = LockedSpool("run")
+    (run.root / "sessions").write_text(f"{session.pid} 1\n")  # started at another time
+    abandon(run)
+
+    assert sweep() == [run.root.name]
+
+    assert session.poll() is None
+
+
+def test_a_leader_that_was_gone_before_it_was_remembered_hurts_nobody(
+    shared: Path, session: "subprocess.Popen[bytes]"
+) -> None:
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    run = LockedSpool("run")
+    run.remember_session(gone.pid)
+    abandon(run)
+
+    assert sweep() == [run.root.name]
+
+
+def test_a_directory_without_a_lock_is_swept(shared: Path) -> None:
+    half_made = shared / f"metronome-{os.getuid()}-run-1"
+    half_made.mkdir()
+
+    assert sweep() == [half_made.name]
+    assert not half_made.exists()
+
+
+def test_what_is_not_ours_by_name_is_left_alone(shared: Path) -> None:
+    others = [shared / name for name in ("metronome-99999-run-1", "torch_1", "sem.x")]
+    for path in others:
+        path.mkdir()
+
+    assert sweep() == []
+    assert all(path.exists() for path in others)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
+def test_what_another_user_made_under_our_name_is_left_alone(
+    shared: Path, session: "subprocess.Popen[bytes]"
+) -> None:
+    trap = shared / f"metronome-{os.getuid()}-trap-1"
+    trap.mkdir()
+    (trap / "sessions").write_text(f"{session.pid} {spool._started(session.pid)}\n")
+    os.chown(trap, 65534, 65534)
+
+    assert sweep() == []
+    assert session.poll() is None
+
+
+def test_a_sweep_that_finds_a_spool_just_being_made_does_not_break_it(
+    shared: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock_at_first = fcntl.flock
+    swept: list[str] = []
+
+    def sweep_before_the_first_lock(*arguments: int) -> None:
+        monkeypatch.setattr(fcntl, "flock", lock_at_first)
+        swept.extend(sweep())
+        lock_at_first(*arguments)
+
+    monkeypatch.setattr(fcntl, "flock", sweep_before_the_first_lock)
+
+    run = LockedSpool("run")
+
+    assert swept == [run.root.name]
+    assert (run.root / "jobs").is_dir()
+    assert sweep() == []
+
+
+def test_many_sweeps_at_once_sweep_each_directory_once(shared: Path) -> None:
+    for number in range(20):
+        abandon(LockedSpool(f"run{number}"))
+    swept: list[str] = []
+    sweeps = [threading.Thread(target=lambda: swept.extend(sweep())) for _ in range(4)]
+
+    for thread in sweeps:
+        thread.start()
+    for thread in sweeps:
+        thread.join(PATIENCE)
+
+    assert set(swept) == {f"metronome-{os.getuid()}-run{n}-{os.getpid()}" for n in range(20)}
+    assert list(shared.iterdir()) == []

@@ -1,0 +1,78 @@
+"""Runs of a sweep that are a few lines of shell: what the real child would do, in small."""
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from cli.sweep.child import Ended, Running
+from cli.sweep.directories import Place
+from scenarios import loader
+from scenarios.expansion import SweepRun
+from tests.support.scenario_trees import star_scenario
+
+# $0 is the scenario's file, $1 the run's directory.
+FINISHES = """
+mkdir "$1" && cp "$0" "$1/scenario.toml"
+echo "round 1/2  accuracy 50.0%"
+echo '{"failure": null, "final_accuracy": 0.5, "elapsed_seconds": 63}' > "$1/summary.json"
+"""
+FAILS = """mkdir "$1" && touch "$1/plan.json" && echo '{"failure": "no link"}' > "$1/summary.json"
+echo "the run failed: no link"; exit 1"""
+GOES_ON = """mkdir -p "$1/logs"; echo $$ > "$1/pid"; echo "round 1/9  elapsed 3 s"
+exec sleep 300"""
+
+
+def some_runs(count: int = 2, **sections: Any) -> list[SweepRun]:
+    """Named seed1, seed2, and so on."""
+    one = loader.check(star_scenario(clients=1, clock="virtual", **sections))
+    copies = [one.model_copy(update={"seed": number + 1}) for number in range(count)]
+    return [SweepRun(f"seed{copy.seed}", copy) for copy in copies]
+
+
+@dataclasses.dataclass
+class Programs:
+    """A child's command: that of its run, or what all others do."""
+
+    others: str = FINISHES
+    own: dict[str, str] = dataclasses.field(default_factory=dict)
+    started: list[str] = dataclasses.field(default_factory=list)
+
+    def __call__(self, place: Place) -> list[str]:
+        name = place.directory.name
+        self.started.append(name)
+        program = self.own.get(name, self.others)
+        return ["sh", "-c", program, str(place.scenario), str(place.directory)]
+
+
+class Watcher:
+    """A display that remembers; it may press Ctrl-C once that many runs have spoken."""
+
+    def __init__(self, interrupt_after: int | None = None) -> None:
+        self.outcomes: list[Ended] = []
+        self.words: set[str] = set()
+        self.most = 0
+        self._interrupt_after = interrupt_after
+
+    def started(self, run: SweepRun) -> None:
+        """Not remembered."""
+
+    def ended(self, ended: Ended) -> None:
+        self.outcomes.append(ended)
+
+    def tick(self, running: Sequence[Running], waiting: Sequence[SweepRun]) -> None:
+        self.most = max(self.most, len(running))
+        spoken = [child.progress() for child in running if child.progress()]
+        self.words.update(spoken)
+        if self._interrupt_after is not None and len(spoken) >= self._interrupt_after:
+            raise KeyboardInterrupt
+
+    def interrupted(self, running: int) -> None:
+        """Not remembered."""
+
+
+def process_id(directory: Path) -> int | None:
+    """What GOES_ON wrote down."""
+    file = directory / "pid"
+    text = file.read_text() if file.exists() else ""
+    return int(text) if text.endswith("\n") else None
