@@ -15,7 +15,7 @@ JOB_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingSettings:
-    """How every client of a run trains, and how its learning rate falls (learning.training.learning_rate)."""
+    """How every client of a run trains; learning/training/learning_rate.py works out the rate."""
 
     batch_size: int
     learning_rate: float

@@ -1,0 +1,1 @@
+"""Data sets, and how their samples are dealt out to clients and server."""

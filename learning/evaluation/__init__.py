@@ -1,0 +1,1 @@
+"""What models are worth: scores on the test set, off the clock."""

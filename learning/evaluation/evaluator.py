@@ -1,9 +1,9 @@
 """Evaluates models off the clock, a process on the host.
 
-python -m learning.evaluation.evaluator --run RUN --spool SPOOL takes the models laid into the spool's evaluate
-directory, oldest first, and adds one line for each to RUN/evaluations.jsonl; where a round has a
-model from each of several edge servers, also one for the average of these; and at the rounds that
-the scenario chose, one for the dissimilarity of gradients at the global model.
+python -m learning.evaluation.evaluator --run RUN --spool SPOOL takes the models that lie in the
+spool's evaluate directory, oldest first, and adds one line for each to RUN/evaluations.jsonl; where
+a round has a model from each of several edge servers, also one for the average of these; and at the
+rounds that the scenario chose, one for the dissimilarity of gradients at the global model.
 """
 
 import json

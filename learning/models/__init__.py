@@ -1,0 +1,1 @@
+"""The networks that are trained, by name, and what a training step of each costs."""

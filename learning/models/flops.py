@@ -16,7 +16,7 @@ from protocols.costs import StepCosts
 from protocols.layers import tapped
 
 DEFINITIONS = (
-    *("models.py", "fedrl_cnn.py", "fsl_cnn.py", "lenet.py", "multicell_cnn.py", "resnet.py"),
+    *("catalogue.py", "fedrl_cnn.py", "fsl_cnn.py", "lenet.py", "multicell_cnn.py", "resnet.py"),
 )
 
 

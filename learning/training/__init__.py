@@ -1,0 +1,1 @@
+"""Local training: one task in, one result out."""

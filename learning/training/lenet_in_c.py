@@ -1,4 +1,4 @@
-"""LeNet-5 by learning/training/lenet5.c: plain local training and classification, faster than by torch."""
+"""LeNet-5 by lenet5.c beside this file: plain local training and scores, faster than by torch."""
 
 import ctypes
 import math

@@ -1,0 +1,1 @@
+"""Training by processes on the host, behind the spool."""

@@ -1,7 +1,7 @@
 """One worker of the pool, a process on the host.
 
-python -m learning.workers.worker --run RUN --spool SPOOL --index I takes the oldest job of the spool,
-trains it, writes its result, and so on until told to stop.
+python -m learning.workers.worker --run RUN --spool SPOOL --index I takes the oldest job of the
+spool, trains it, writes its result, and so on until told to stop.
 """
 
 import os

@@ -10,7 +10,7 @@ import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-FOLDER = Path(__file__).parent / "profiles" / "traces"
+FOLDER = Path(__file__).parent / "traces"
 
 Table = Iterator[tuple[float, ...]]
 

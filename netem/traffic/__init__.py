@@ -1,0 +1,1 @@
+"""Packets that cross the network beside the training."""

@@ -12,7 +12,7 @@ from reports.page.data import page_data
 from reports.records.atomic_files import replace_text
 from reports.records.run_records import RunRecords
 
-_PAGE = Path(__file__).parent / "page"
+_PAGE = Path(__file__).parent
 # One after the other, in one function: each may use the names of those before it.
 _SCRIPTS = ("elements", "words", "chart", "time", "waterfall", "network", "details", "page")
 

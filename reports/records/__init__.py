@@ -1,0 +1,1 @@
+"""The records of a run, read back by one reader."""

@@ -188,7 +188,8 @@ def test_impossible_partition_is_refused_in_one_sentence(
 
 
 def test_planning_a_partition_does_not_load_torch() -> None:
-    check = "import sys, learning.data.partitions, learning.data.datasets; sys.exit('torch' in sys.modules)"
+    modules = "learning.data.partitions, learning.data.datasets"
+    check = f"import sys, {modules}; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", check], check=False).returncode == 0
 
 

@@ -388,11 +388,11 @@ def _told(
 
     monkeypatch.setattr(compare, "compare", remember)
     monkeypatch.setattr(runs, "_POLL_SECONDS", 0.01)
-    runs = [
+    table = [
         {"scenario": "two-layers", "grid": grid, "set": {"protocol.rounds": number}}
         for number, grid in enumerate(grids, 2)
     ]
     file = place / "table.toml"
-    file.write_text(tomli_w.dumps({"name": "table", "runs": runs}))
+    file.write_text(tomli_w.dumps({"name": "table", "runs": table}))
     sweep(str(file), None, None, [], 4, str(place / "out"), None, command=programs)
     return asked
