@@ -1,0 +1,1 @@
+"""`metronome sweep`: many runs, several at a time, and their comparison."""

@@ -24,12 +24,12 @@ from tests.support.waiting import wait_until
 # A sweep of one scenario file into a directory, its runs doing what a line of shell says.
 DRIVER = """
 import signal, sys
-from cli import sweep
+from cli.sweep.command import sweep
 signal.signal(signal.SIGTERM, signal.default_int_handler)
 _, scenario, out, program = sys.argv
 def command(place):
     return ["sh", "-c", program, str(place.scenario), str(place.directory)]
-sys.exit(sweep.sweep(scenario, None, "1,2,3", [], 2, out, None, command))
+sys.exit(sweep(scenario, None, "1,2,3", [], 2, out, None, command))
 """
 
 

@@ -20,7 +20,7 @@ from tests.support.waiting import wait_until
 BUILDER = """
 import sys, time
 from pathlib import Path
-from netem import kernel, kernel_build
+from netem.guest import kernel, kernel_build
 go, count, source = map(Path, sys.argv[1:4])
 def build(place, log, report):
     with count.open("a") as file:

@@ -41,8 +41,8 @@ def figures(monkeypatch: pytest.MonkeyPatch) -> dict[str, Figure]:
     def keep(figure: Figure, path: Path) -> None:
         found[path.name] = figure
 
-    for name in ("figure", "map_figure"):
-        monkeypatch.setattr(f"reports.{name}.save", keep)
+    for name in ("accuracy", "map"):
+        monkeypatch.setattr(f"reports.figures.{name}.save", keep)
     monkeypatch.setattr("reports.finish.draw_cells", lambda *_: None)
     return found
 
