@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TextIO
 
 from contracts.errors import BadInput
-from netem.guest import kernel_build
+from netem.guest import kernel_build, patches
 from netem.guest.kernel_build import Report
 
 WAIT_SECONDS = 3600.0
@@ -26,7 +26,7 @@ def cached() -> Path | None:
     path = kernels() / key() / "linux"
     if path.exists():
         return path
-    if kernel_build.SOURCE.exists():
+    if kernel_build.best_source():
         return None
     # The source has been removed since: any kernel of this configuration will do.
     found = sorted(kernels().glob(f"{configuration_key()}-*/linux"))
@@ -81,16 +81,16 @@ def kernels() -> Path:
 
 def key() -> str:
     """Names a kernel by all that goes into it; the source by its date and size, which is cheap."""
-    try:
-        source = kernel_build.SOURCE.stat()
-    except OSError:
+    found = kernel_build.best_source()
+    if found is None:
         return f"{configuration_key()}-none"
+    source = found.path.stat()
     return f"{configuration_key()}-{int(source.st_mtime):x}{source.st_size:x}"
 
 
 def configuration_key() -> str:
     """Names all that goes into a kernel besides its source."""
-    parts = [path.read_bytes() for path in (kernel_build.CONFIG, kernel_build.PATCH)]
+    parts = [kernel_build.CONFIG.read_bytes(), *patches.digest_parts()]
     parts += [kernel_build.COMPILER_OPTIONS.encode(), kernel_build.DRIVERS.encode()]
     return hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
 

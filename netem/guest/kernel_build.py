@@ -1,8 +1,7 @@
-"""One build of the time-travel kernel: unpack Debian's source, patch, configure, compile."""
+"""One build of the time-travel kernel: unpack a source, patch, configure, compile."""
 
 import contextlib
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -11,12 +10,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from contracts.errors import BadInput
+from netem.guest import configuration, patches, sources
+from netem.guest.sources import Source
 
 Report = Callable[[str], None]
 
-SOURCE = Path("/usr/src/linux-source-6.1.tar.xz")
 CONFIG = Path(__file__).with_name("kernel.config")
-PATCH = Path(__file__).with_name("kernel.patch")
 
 # What must be there, and the Debian package that brings it.
 NEEDED_COMMANDS = {
@@ -27,7 +26,6 @@ NEEDED_COMMANDS = {
     "bison": "bison",
     "bc": "bc",
     "patch": "patch",
-    "xz": "xz-utils",
 }
 LIBC_HEADER = Path("/usr/include/stdio.h")
 
@@ -40,9 +38,8 @@ COMPILER_OPTIONS = "-w -mcmodel=small"
 FILES_TO_COMPILE = 666
 # A tool that has closed its output, or was told to end, has this long to do so.
 END_SECONDS = 10.0
-# The tree's top folder, and the parts of it that User Mode Linux never compiles. Kconfig and
+# The parts of the tree that User Mode Linux never compiles. Kconfig and
 # make files stay, they refer to each other; leaving the rest packed halves the time of unpacking.
-TOP = "linux-source-6.1"
 LEFT_PACKED = (
     "Documentation/*/*",
     "LICENSES/*",
@@ -74,9 +71,17 @@ def missing_packages() -> list[str]:
     missing = [package for name, package in NEEDED_COMMANDS.items() if shutil.which(name) is None]
     if not LIBC_HEADER.exists():
         missing.append("libc6-dev")
-    if not SOURCE.exists():
-        missing.append("linux-source-6.1")
-    return missing
+    source = best_source()
+    if source is None:
+        return [*missing, "linux-source"]
+    program, package = sources.PROGRAMS[source.packing]
+    return missing if shutil.which(program) else [*missing, package]
+
+
+def best_source() -> Source | None:
+    """The source that a kernel would be built from."""
+    found = sources.candidates(sources.all_sources())
+    return found[0] if found else None
 
 
 def check_machine(place: Path) -> None:
@@ -101,38 +106,46 @@ def check_machine(place: Path) -> None:
 def build(place: Path, log: Path, report: Report) -> Path:
     """Builds below `place`, with everything that tools print in `log`; returns the kernel."""
     check_machine(place)
+    source = best_source()
+    assert source is not None, "check_machine() has looked for it"
     tree = place / "tree"
     tree.mkdir()
-    report("kernel: unpacking the source")
-    run(unpack_command(tree), place, log)
-    run(["patch", "-p1", "--forward", "--input", str(PATCH)], tree, log)
+    report(f"kernel: unpacking the source of Linux {source.version_text}")
+    run(unpack_command(source, tree), place, log)
+    with log.open("a") as record:
+        for applied in patches.apply(tree, source.version):
+            record.write(f"{applied}\n")
     # make would look into two hundred folders of drivers that have nothing for us.
     (tree / "drivers" / "Makefile").write_text(f"obj-y += {DRIVERS}\n")
     report("kernel: configuring")
     run(["make", "ARCH=um", f"KCONFIG_ALLCONFIG={CONFIG}", "allnoconfig"], tree, log)
-    check_configuration(CONFIG.read_text(), (tree / ".config").read_text())
+    check_configuration(source, (tree / ".config").read_text())
     compile_tree(tree, log, report)
     run(["strip", "linux"], tree, log)
     return tree / "linux"
 
 
-def unpack_command(tree: Path) -> list[str]:
-    """tar, reading with as many cores as xz can use."""
+def unpack_command(source: Source, tree: Path) -> list[str]:
+    """tar, reading with as many cores as its decompressor can use."""
+    program, _ = sources.PROGRAMS[source.packing]
+    threads = f" -T{cores()}" if program in ("xz", "zstd") else ""
     return [
-        *("tar", "--extract", f"--file={SOURCE}", f"--use-compress-program=xz -T{cores()}"),
+        *(
+            "tar",
+            "--extract",
+            f"--file={source.path}",
+            f"--use-compress-program={program}{threads}",
+        ),
         *(f"--directory={tree}", "--strip-components=1", "--anchored", "--wildcards"),
-        *(f"--exclude={TOP}/{pattern}" for pattern in LEFT_PACKED),
+        *(f"--exclude={source.top}/{pattern}" for pattern in LEFT_PACKED),
     ]
 
 
-def check_configuration(wanted: str, got: str) -> None:
+def check_configuration(source: Source, got: str) -> None:
     """Options drop out silently when something they depend on is missing: name them."""
-    have = dict(re.findall(r"^(CONFIG_\w+)=(.*)$", got, re.MULTILINE))
-    asked = dict(re.findall(r"^(CONFIG_\w+)=(.*)$", wanted, re.MULTILINE))
-    lost = [f"{name}={value}" for name, value in asked.items() if have.get(name, "n") != value]
-    if lost:
+    if lost := configuration.lost(CONFIG.read_text(), got):
         raise RuntimeError(
-            f"{SOURCE}: these options of {CONFIG.name} did not take effect: {', '.join(lost)}"
+            f"{source.path}: these options of {CONFIG.name} did not take effect: {', '.join(lost)}"
         )
 
 
