@@ -41,6 +41,12 @@ def test_a_sleep_ends_at_the_first_reading_of_the_clock_that_is_not_before_its_e
         assert min(nanoseconds) >= 1 and max(nanoseconds) < 1 + GRAIN, company
 
 
+def test_no_system_call_takes_virtual_time_whether_it_succeeds_or_not(tmp_path: Path) -> None:
+    """How often a node looks for a late result depends on the host: its clock must not."""
+    for kind, nanoseconds in _found(tmp_path / "guest")["calls"].items():
+        assert nanoseconds == 0, kind
+
+
 def test_dates_and_random_numbers_of_the_guest_are_the_same_in_every_boot(tmp_path: Path) -> None:
     first, second = (_found(tmp_path / boot) for boot in ("first", "second"))
 

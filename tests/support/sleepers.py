@@ -1,13 +1,15 @@
 """An inside whose first process sleeps to odd moments, alone and among others that wake often.
 
-It also tells what the guest's dates and random numbers are.
+It also tells how long system calls take, and what the guest's dates and random numbers are.
 """
 
+import contextlib
 import ctypes
 import json
 import os
 import signal
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from netem import syscalls
@@ -23,14 +25,43 @@ class _Moment(ctypes.Structure):
 def main(directories: list[str]) -> None:
     syscalls.exact_timers()
     time.sleep(0.1)  # the guest's timers become exact with its first tick
+    calls = _call_times()
     late = {"alone": _lateness()}
     others = [_other(microseconds) for microseconds in (73, 131, 1009)]
     late["among others"] = _lateness()
     for other in others:
         os.kill(other, signal.SIGKILL)
         os.waitpid(other, 0)
-    found = {"late": late, "date": time.time_ns(), "random": os.urandom(16).hex()}
+    found = {"late": late, "calls": calls, "date": time.time_ns(), "random": os.urandom(16).hex()}
     Path(directories[0], "found.json").write_text(json.dumps(found))
+
+
+def _call_times() -> dict[str, int]:
+    """By how many nanoseconds the clock moves during a thousand calls of each kind."""
+    empty, _ = os.pipe()
+    os.set_blocking(empty, False)
+
+    def look_for_nothing() -> None:
+        with contextlib.suppress(FileNotFoundError):
+            os.stat("/no/such/file")
+
+    def read_nothing() -> None:
+        with contextlib.suppress(BlockingIOError):
+            os.read(empty, 1)
+
+    kinds: dict[str, Callable[[], object]] = {
+        "one that succeeds": os.getppid,
+        "a file that is not there": look_for_nothing,
+        "a pipe that is empty": read_nothing,
+        "yielding": os.sched_yield,
+    }
+    times = {}
+    for name, call in kinds.items():
+        began = time.monotonic_ns()
+        for _ in range(1000):
+            call()
+        times[name] = time.monotonic_ns() - began
+    return times
 
 
 def _lateness() -> list[int]:
