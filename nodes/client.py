@@ -21,10 +21,10 @@ def run(inside: Inside) -> None:
     method = inside.method.Client(inside.settings)
     trainer = inside.trainer()
     computer = Computer(spec, inside.plan, trainer, life=inside.restarted)
-    hearing = Hearing(inside, on_data=method.supplied)
+    hearing = Hearing(inside, on_data=method.receive_data)
     storage = Storage(inside)
     if (kept := storage.read()) is not None:
-        method.recall(kept.tensors)
+        method.restore_state(kept.tensors)
     hearing.begin()
     inside.control.say(Ready())
     while heard := hearing.next_models():
@@ -45,7 +45,7 @@ def run(inside: Inside) -> None:
                 **timing,
             )
             replies = {name: method.reply(packages[name], result) for name in job.to}
-            storage.write(message.local_round, method.kept())
+            storage.write(message.local_round, method.state_to_keep())
             for name, reply in replies.items():
                 hearing.send(name, heard[name].local_round, reply)
         recorder.flush()

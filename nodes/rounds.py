@@ -99,7 +99,7 @@ class RoundServer:
         self._recorder.phase(
             self._spec.name, Phase.WAIT, start, last, round, local_round=local_round
         )
-        decisions = self._method.finish() if arrivals else self._method.nobody()
+        decisions = self._method.finish() if arrivals else self._method.no_updates()
         sleep_until(last + self._received / self._spec.memory_bytes_per_second)
         self._recorder.phase(
             self._spec.name,
@@ -133,7 +133,7 @@ class RoundServer:
     def _supply(self) -> None:
         """To everybody who has not had it, ahead of the models on the same links."""
         new = [name for name in self._members.names if name not in self._supplied]
-        package = self._method.supply() if new else None
+        package = self._method.data_to_share() if new else None
         if package is None:
             return
         for child in new:
@@ -148,7 +148,7 @@ class RoundServer:
 
     def _begin_study(self, moment: Moment) -> Running | None:
         """The server's own training, on its own device's time."""
-        job = self._method.study(moment)
+        job = self._method.server_job(moment)
         if job is None:
             return None
         assert self._computer is not None, "a server without data of its own cannot train"
@@ -158,7 +158,7 @@ class RoundServer:
         if running is None:
             return
         result, timing = running.collect()
-        self._method.studied(moment, result)
+        self._method.server_trained(moment, result)
         end = running.start + timing["modelled"] + timing["overrun"]
         self._recorder.phase(
             self._spec.name,

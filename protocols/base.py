@@ -1,12 +1,17 @@
-"""What a method decides at each role. Nodes do the sending; nothing here knows of sockets.
+"""The two roles of a method: what a server decides and what a client decides in each round.
 
-One round at a server (the cloud, or an edge among its clients):
-`outgoing` for every child, `add` for every update as it arrives, `finish` when all are in.
-An edge also has `receive` (the model from above) and `upward` (its aggregate, when done).
-A cloud with data of its own has `supply` (what every child gets once) and `study` (its own
-training); a client has `supplied`.
-One round at a client: `work` says how to train what arrived, `reply` what to send back. A client
-that hears several servers has `jobs`.
+Nodes call these classes and do all the sending themselves; nothing here knows about sockets.
+
+At a server (the cloud, or an edge above its clients), one round is `outgoing` for every child,
+`add` for every update as it arrives, and `finish` when all updates are in (`no_updates` if none
+came). An edge also takes the model from above (`receive`) and hands its aggregate up (`upward`).
+A cloud with data of its own may send data to every child once (`data_to_share`) and train itself
+(`server_job`, whose result comes back in `server_trained`).
+
+At a client, one round is `work`, which says how to train the model that arrived, and `reply`, which
+says what to send back. A client within reach of several servers overrides `jobs` instead of `work`.
+`receive_data` takes what the server shared; `state_to_keep` and `restore_state` carry the client's
+state through a restart.
 """
 
 from collections.abc import Mapping
@@ -21,19 +26,20 @@ from protocols.wire import Refused
 
 Tensors = dict[str, np.ndarray]
 Shapes = Mapping[str, tuple[str, tuple[int, ...]]]  # name -> (dtype, shape)
-Moment = Literal["before", "beside", "after"]  # all rounds, the clients' training, a combination
+# When a server trains: before all rounds, beside its clients' training, after an aggregation.
+Moment = Literal["before", "beside", "after"]
 
 
 @dataclass(slots=True)
 class Package:
-    """What travels: plain data and tensors, without addresses."""
+    """The content of a message: plain data and tensors, without addresses."""
 
     meta: dict[str, Any] = field(default_factory=dict)
     tensors: Tensors = field(default_factory=dict)
 
 
 def sample_count(package: Package) -> int:
-    """The samples an update stands for, which weight it; Refused when it does not say."""
+    """Return how many samples an update represents, its weight; raise Refused if absent."""
     samples = package.meta.get(SAMPLES)
     if type(samples) is not int or samples < 0:
         raise Refused("malformed", f"no sample count: {samples!r:.40}")
@@ -42,24 +48,24 @@ def sample_count(package: Package) -> int:
 
 @dataclass(slots=True)
 class Work:
-    """How a client trains in this round."""
+    """How a client is to train in this round."""
 
     epochs: int
     rule: str = ""
     settings: dict[str, Any] = field(default_factory=dict)
-    tensors: Tensors = field(default_factory=dict)  # a rule's extras, besides the model
-    steps: int = 0  # batches after which it ends; 0 is after all of the epochs
-    rate_factor: float = 1.0  # times the scenario's learning rate of this round
+    tensors: Tensors = field(default_factory=dict)  # what the rule needs besides the model
+    steps: int = 0  # stop after this many batches; 0 means after all epochs
+    rate_factor: float = 1.0  # multiplies this round's learning rate from the scenario
 
     @property
     def more_samples(self) -> int:
-        """How many samples it brings along, besides the trainer's own."""
+        """How many samples are trained on in addition to the trainer's own."""
         return len(self.tensors.get(EXTRA_LABELS, ()))
 
 
 @dataclass(slots=True)
 class Job:
-    """One training of a round: what to train, and which servers get the result."""
+    """One training within a round: what to train, and which servers get the result."""
 
     to: tuple[str, ...]
     model: Tensors
@@ -68,11 +74,11 @@ class Job:
 
 @dataclass(frozen=True)
 class Facts:
-    """What a server knows of its run, by the letters that the papers use."""
+    """What a server knows about its run; the comments give the papers' symbols."""
 
     clients: int = 1  # N
-    sampled: int = 1  # S, of them in a round
-    samples: int = 1  # n, at all clients together
+    sampled: int = 1  # S, clients taking part in a round
+    samples: int = 1  # n, over all clients
     server_samples: int = 0  # n_0
     batch_size: int = 1  # B
     learning_rate: float = 1.0  # eta_l of the first round
@@ -85,75 +91,75 @@ class Server:
         self.settings = settings
         self.model = model
         self.samples = 0
-        self.facts = Facts()  # both are set by the node, before the first round
-        self.data: Tensors = {}  # the server's own samples, where the method sends them
+        self.facts = Facts()  # the node sets this and `data` before the first round
+        self.data: Tensors = {}  # the server's own samples, if the method sends them
 
     def update_shapes(self, model: Shapes) -> Shapes:
-        """The tensors of an update: the model's, unless more comes with it."""
+        """Return the tensors an update must have: the model's, unless the method sends more."""
         return model
 
-    def supply(self) -> Package | None:
-        """What goes to every child once, before its first model."""
+    def data_to_share(self) -> Package | None:
+        """Return what every child is sent once, ahead of its first model; None for nothing."""
         return None
 
-    def study(self, moment: Moment) -> Job | None:
-        """What the server itself trains at that moment, on its own data."""
+    def server_job(self, moment: Moment) -> Job | None:
+        """Return what the server trains on its own data at this moment; None for nothing."""
         return None
 
-    def studied(self, moment: Moment, result: Result) -> None:
-        """What came of it."""
+    def server_trained(self, moment: Moment, result: Result) -> None:
+        """Use the result of `server_job`; by default it is dropped."""
 
     def receive(self, package: Package) -> None:
-        """Take over the model that came from above, which stands for no sample here yet."""
+        """Adopt the model that came from above; it represents no samples of this edge yet."""
         self.model, self.samples = package.tensors, 0
 
     def outgoing(self, child: str) -> Package:
-        """What goes to this child at the start of a round."""
+        """Return what this child is sent at the start of a round."""
         raise NotImplementedError
 
     def add(self, child: str, package: Package) -> None:
-        """Combine one update, or raise Refused; it must not be kept unless the method needs it."""
+        """Combine one update or raise Refused; keep it only if the method needs it later."""
         raise NotImplementedError
 
     def finish(self) -> dict[str, Any]:
-        """Make the new model of what was added; returns what the method decided, for the record."""
+        """Make the new model from the updates; return the decisions to record."""
         raise NotImplementedError
 
-    def nobody(self) -> dict[str, Any]:
-        """Instead of `finish` when nothing was added: the model stays."""
+    def no_updates(self) -> dict[str, Any]:
+        """Called instead of `finish` when no update was added; by default the model stays."""
         return {}
 
     def upward(self) -> Package:
-        """What an edge sends to its parent after its last aggregation."""
+        """Return what an edge sends to its parent after its last aggregation."""
         return Package({SAMPLES: self.samples}, self.model)
 
 
 class Client:
-    """A client's side of a method; what it keeps between rounds is its own state."""
+    """A client's side of a method; its attributes are the state it keeps between rounds."""
 
     def __init__(self, settings: Any) -> None:
         self.settings = settings
 
     def jobs(self, heard: dict[str, Package]) -> list[Job]:
-        """What to train in this round, by what came from each server heard; in this order."""
+        """Return what to train in this round, in order, given what each server in reach sent."""
         return [
             Job((server,), package.tensors, self.work(package)) for server, package in heard.items()
         ]
 
-    def supplied(self, package: Package) -> None:
-        """Take what the server sends every client once."""
+    def receive_data(self, package: Package) -> None:
+        """Take the data that the server sends every client once."""
 
-    def kept(self) -> Tensors:
-        """What must survive a restart of this client: its state, as on a device's disk."""
+    def state_to_keep(self) -> Tensors:
+        """Return the state that must survive a restart, as on a device's disk."""
         return {}
 
-    def recall(self, kept: Tensors) -> None:
-        """After a restart: the state from before."""
+    def restore_state(self, state: Tensors) -> None:
+        """Take back, after a restart, what `state_to_keep` returned before it."""
 
     def work(self, package: Package) -> Work:
-        """How to train the model that arrived."""
+        """Return how to train the model that arrived."""
         raise NotImplementedError
 
     def reply(self, package: Package, result: Result) -> Package:
-        """What goes back to the parent."""
+        """Return what goes back to the parent."""
         return Package({SAMPLES: result.samples, LOSS: result.loss}, result.tensors)

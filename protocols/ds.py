@@ -30,7 +30,7 @@ def shared_samples(data: Tensors) -> Package:
 class Server(server_learning.Server):
     """Shares D_0, then averages."""
 
-    def supply(self) -> Package:
+    def data_to_share(self) -> Package:
         return shared_samples(self.data)
 
 
@@ -41,7 +41,7 @@ class Client(fedavg.Client):
         super().__init__(settings)
         self._shared: Tensors = {}
 
-    def supplied(self, package: Package) -> None:
+    def receive_data(self, package: Package) -> None:
         if package.tensors.keys() != {EXTRA_IMAGES, EXTRA_LABELS}:
             raise Refused("malformed", "not a data set")
         self._shared = dict(package.tensors)

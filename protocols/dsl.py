@@ -17,5 +17,5 @@ SENDS_SERVER_DATA = True
 class Server(fsl.Server):
     """FSL's, and D_0 for everybody."""
 
-    def supply(self) -> Package:
+    def data_to_share(self) -> Package:
         return ds.shared_samples(self.data)

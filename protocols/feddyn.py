@@ -68,11 +68,11 @@ class Client(fedavg.Client):
         super().__init__(settings)
         self.h: Tensors = {}  # empty while it is zero
 
-    def kept(self) -> Tensors:
+    def state_to_keep(self) -> Tensors:
         return self.h
 
-    def recall(self, kept: Tensors) -> None:
-        self.h = kept
+    def restore_state(self, state: Tensors) -> None:
+        self.h = state
 
     def work(self, package: Package) -> Work:
         self.h = self.h or zeros(package.tensors)

@@ -73,7 +73,7 @@ class Server(server_learning.Server):
             self.model = step(before, mean, eta_g)
         return decided
 
-    def study(self, moment: Moment) -> Job | None:
+    def server_job(self, moment: Moment) -> Job | None:
         if moment != "after" or self.settings.gamma == 0:
-            return super().study(moment)
+            return super().server_job(moment)
         return Job((), self.model, server_work(self.settings, self.facts))

@@ -26,17 +26,17 @@ class Server(fsl.Server):
         super().__init__(settings, model)
         self._own: Tensors = {}
 
-    def study(self, moment: Moment) -> Job | None:
+    def server_job(self, moment: Moment) -> Job | None:
         if moment != "beside" or self.settings.gamma == 0:
-            return None if moment == "after" else super().study(moment)
+            return None if moment == "after" else super().server_job(moment)
         work = fsl.server_work(self.settings, self.facts)
         return Job((), self.model, Work(work.epochs, steps=work.steps))
 
-    def studied(self, moment: Moment, result: Result) -> None:
+    def server_trained(self, moment: Moment, result: Result) -> None:
         if moment == "beside":
             self._own = result.tensors
         else:
-            super().studied(moment, result)
+            super().server_trained(moment, result)
 
     def finish(self) -> dict[str, Any]:
         if self._own and self._mean.weight > 0:

@@ -79,11 +79,11 @@ class Client(fedavg.Client):
         super().__init__(settings)
         self.variate: Tensors = {}  # c_i; empty while it is zero
 
-    def kept(self) -> Tensors:
+    def state_to_keep(self) -> Tensors:
         return self.variate
 
-    def recall(self, kept: Tensors) -> None:
-        self.variate = kept
+    def restore_state(self, state: Tensors) -> None:
+        self.variate = state
 
     def work(self, package: Package) -> Work:
         self.variate = self.variate or zeros(take_from(VARIATE, package.tensors))

@@ -33,13 +33,13 @@ class Server(fedavg.Server):
 
     settings: Settings
 
-    def study(self, moment: Moment) -> Job | None:
+    def server_job(self, moment: Moment) -> Job | None:
         if moment != "before" or self.settings.pretrain_epochs == 0:
             return None
         factor = self.settings.pretrain_rate / self.facts.learning_rate
         return Job((), self.model, Work(self.settings.pretrain_epochs, rate_factor=factor))
 
-    def studied(self, moment: Moment, result: Result) -> None:
+    def server_trained(self, moment: Moment, result: Result) -> None:
         self.model = result.tensors
 
 

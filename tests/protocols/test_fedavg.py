@@ -119,11 +119,11 @@ def test_updates_that_stand_for_no_samples_leave_the_model_as_it_was() -> None:
 
 def test_an_edge_that_nobody_trained_for_counts_nothing_above() -> None:
     target = after_round(server(), update(3, 1, 2))
-    target.nobody()
+    target.no_updates()
     assert target.upward().meta["samples"] == 3  # of an earlier round since the cloud's model
 
     target.receive(Package({}, target.model))
-    target.nobody()
+    target.no_updates()
 
     assert target.upward().meta["samples"] == 0
 

@@ -45,16 +45,16 @@ def test_a_client_keeps_h() -> None:
     package = Package({"epochs": 1}, model(1, 1))
     client.work(package)
     client.reply(package, result(model(2, 1)))
-    assert values(client.kept()) == [-0.5, 0]
+    assert values(client.state_to_keep()) == [-0.5, 0]
 
     restarted = feddyn.Client(SETTINGS)
-    restarted.recall(client.kept())
+    restarted.restore_state(client.state_to_keep())
     work = restarted.work(package)
     restarted.reply(package, result(model(3, 0)))
 
     assert values(work.tensors, "rule/weight") == [-0.5, 0]
     assert work.settings == {"alpha": 0.5}
-    assert values(restarted.kept()) == [-1.5, 0.5]
+    assert values(restarted.state_to_keep()) == [-1.5, 0.5]
 
 
 def test_the_server_adds_the_past_over_n() -> None:

@@ -59,8 +59,8 @@ def test_without_gamma_and_with_eta_g_1_it_is_fedavg_to_the_bit() -> None:
     ours = server(gamma=0.0, eta_g=1.0)
 
     assert np.array_equal(after(plain, *updates)["weight"], after(ours, *updates)["weight"])
-    assert ours.study("after") is None
-    assert ours.study("before") is None
+    assert ours.server_job("after") is None
+    assert ours.server_job("before") is None
     assert ours.outgoing("client1").meta == plain.outgoing("client1").meta
 
 
@@ -97,7 +97,7 @@ def test_fsl_short_is_fsl_with_eta_g_1_and_its_step_size() -> None:
     updates = (model(2, 1), model(4, 3))
 
     assert np.array_equal(after(long, *updates)["weight"], after(short, *updates)["weight"])
-    jobs = [made.study("after") for made in (long, short)]
+    jobs = [made.server_job("after") for made in (long, short)]
     factors = [job.work.rate_factor for job in jobs if job is not None]
     assert factors == pytest.approx([2.0, 2.0])
 
@@ -106,16 +106,16 @@ def test_the_server_trains_what_it_combined_and_sends_what_came_of_it() -> None:
     target = server()
     combined = after(target, model(2, 1), model(4, 3))
 
-    job = target.study("after")
+    job = target.server_job("after")
     assert job is not None
     assert job.model is combined
-    target.studied("after", result(model(7, 8)))
+    target.server_trained("after", result(model(7, 8)))
 
     assert values(target.outgoing("client1").tensors) == [7, 8]
 
 
 def test_it_may_train_beforehand_at_a_rate_of_its_own() -> None:
-    job = server(pretrain_epochs=500, pretrain_rate=0.01).study("before")
+    job = server(pretrain_epochs=500, pretrain_rate=0.01).server_job("before")
 
     assert job is not None
     assert (job.work.epochs, job.work.rate_factor) == (500, 0.5)  # of eta_l = .02
@@ -124,21 +124,21 @@ def test_it_may_train_beforehand_at_a_rate_of_its_own() -> None:
 def test_the_server_of_fsl_p_is_one_more_contributor() -> None:
     # mean (3, 2) and gamma = 3 times (7, 10): (24, 32) / 4 = (6, 8); eta_g = 1
     target = server(fsl_p.Server, gamma=3.0, eta_g=1.0)
-    job = target.study("beside")
+    job = target.server_job("beside")
     assert job is not None
     assert values(job.model) == [1, 1], "what the clients train too"
     assert job.work.rate_factor == 1
 
-    target.studied("beside", result(model(7, 10)))
+    target.server_trained("beside", result(model(7, 10)))
 
     assert values(after(target, model(2, 1), model(4, 3))) == [6, 8]
-    assert target.study("after") is None
+    assert target.server_job("after") is None
 
 
 def test_fsl_p_without_gamma_does_not_train() -> None:
     target = server(fsl_p.Server, gamma=0.0, eta_g=1.0)
 
-    assert target.study("beside") is None
+    assert target.server_job("beside") is None
     assert values(after(target, model(2, 1), model(4, 3))) == [3, 2]
 
 
@@ -152,11 +152,11 @@ def test_shared_samples_travel_to_a_client_and_into_its_training(kind: type[fsl.
     target = server(kind)
     target.data = data()
 
-    package = target.supply()
+    package = target.data_to_share()
     assert package is not None
     assert sum(tensor.nbytes for tensor in package.tensors.values()) == 3 * 4 + 3
     client = ds.Client(fedavg.Settings(rounds=1))
-    client.supplied(package)
+    client.receive_data(package)
     work = client.work(Package({"epochs": 1}, model(0, 0)))
 
     assert work.more_samples == 3
@@ -172,7 +172,7 @@ def test_a_client_without_the_shared_samples_does_not_train_as_if_nothing_were()
 
 def test_what_is_no_data_set_is_refused() -> None:
     with pytest.raises(Refused, match="not a data set"):
-        ds.Client(fedavg.Settings(rounds=1)).supplied(Package(tensors=model(0, 0)))
+        ds.Client(fedavg.Settings(rounds=1)).receive_data(Package(tensors=model(0, 0)))
 
 
 @pytest.mark.parametrize(

@@ -81,7 +81,7 @@ def test_a_client_sends_how_its_variate_changed_and_keeps_the_new_one() -> None:
     assert values(work.tensors, "rule/weight") == [0.5, -0.5]
     assert values(answer.tensors) == [2, 2]
     assert values(answer.tensors, "variate/weight") == [0.25, 0.5]
-    assert values(client.kept()) == [0.75, 0]
+    assert values(client.state_to_keep()) == [0.75, 0]
 
 
 def test_with_momentum_steps_count_what_they_move() -> None:
