@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from contracts.messages import Kind
-from learning.models import catalogue
+from learning.models import registry as models
 from protocols.wire import Expected, Message, decode, encode
 
 REPETITIONS = 25
@@ -27,7 +27,7 @@ def seconds(action: Callable[[], None]) -> float:
 
 def measure(module: nn.Module) -> tuple[int, float, float]:
     """Parameters, and the best seconds of the wire and of torch, taken in turns."""
-    tensors = dict(catalogue.weights(module))
+    tensors = dict(models.named_weights(module))
     arrays = {name: tensor.numpy() for name, tensor in tensors.items()}
     expected = Expected(
         kinds=frozenset({Kind.UPDATE}),
@@ -52,9 +52,9 @@ def measure(module: nn.Module) -> tuple[int, float, float]:
 def main() -> None:
     """Print one line per model and whether the goal is met."""
     modules = [
-        catalogue.build("lenet5", channels=1, size=28, classes=10, seed=1),
+        models.build("lenet5", channels=1, size=28, classes=10, seed=1),
         nn.Sequential(nn.Linear(784, 1200), nn.Linear(1200, 1020), nn.Linear(1020, 10)),
-        catalogue.build("resnet18", channels=3, size=32, classes=10, seed=1),
+        models.build("resnet18", channels=3, size=32, classes=10, seed=1),
     ]
     print("parameters  encode+decode  torch.save+load   ratio")
     for module in modules:

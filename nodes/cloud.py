@@ -12,7 +12,7 @@ from contracts.control import Bound, Go, Ready, RoundEnded
 from contracts.evaluations import GLOBAL
 from contracts.messages import EVALUATED_KEY, EVALUATED_OF, EVALUATED_ROUND, Kind
 from contracts.run_directory import RunDirectory, name_of_top
-from learning.training.learning_rate import rate
+from learning.training.learning_rate import learning_rate_in
 from nodes.checkpoint import Storage
 from nodes.compute import Computer
 from nodes.node_process import Inside
@@ -69,7 +69,7 @@ def _facts(inside: Inside) -> Facts:
         samples=sum(samples),
         server_samples=inside.spec.samples,
         batch_size=plan.training.batch_size,
-        learning_rate=rate(plan.training, 1),
+        learning_rate=learning_rate_in(plan.training, 1),
     )
 
 

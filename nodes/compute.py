@@ -10,8 +10,8 @@ from contracts.events import Timing
 from contracts.plan import NodeSpec, Plan
 from contracts.spool import Spool
 from contracts.training import Pending, Result, Task, Trainer
-from learning.training.learning_rate import rate
-from learning.workers.pool import SpoolTrainer, Waits, sleeping, standing_still
+from learning.training.learning_rate import learning_rate_in
+from learning.workers.pool import Pauses, SpoolTrainer, clockless_pauses, sleep_pauses
 from nodes.recorder import now
 from protocols.base import Job, Work
 
@@ -25,9 +25,9 @@ def make_trainer(plan: Plan, run_dir: Path, spool: Spool, node: str) -> Trainer:
     return SpoolTrainer(spool, waits(plan, spool, node))
 
 
-def waits(plan: Plan, spool: Spool, who: str) -> Waits:
+def waits(plan: Plan, spool: Spool, who: str) -> Pauses:
     """How to wait for something outside: the plan says whether time may pass meanwhile."""
-    return sleeping if plan.pause == "sleep" else standing_still(spool.pause(who))
+    return sleep_pauses if plan.pause == "sleep" else clockless_pauses(spool.pause(who))
 
 
 def sleep_until(moment: float) -> None:
@@ -66,7 +66,7 @@ class Computer:
 
     def steps(self, work: Work) -> int:
         """Batches in its passes over the node's own samples and those the work brings along."""
-        samples = self._spec.samples + work.more_samples
+        samples = self._spec.samples + work.extra_samples
         whole = work.epochs * ceil(samples / self._plan.training.batch_size)
         return min(whole, work.steps) if work.steps else whole
 
@@ -85,7 +85,7 @@ class Computer:
             rule=work.rule,
             settings=work.settings,
             tensors=job.model | work.tensors,
-            learning_rate=rate(fixed, local_round) * work.rate_factor,
+            learning_rate=learning_rate_in(fixed, local_round) * work.rate_factor,
             steps=work.steps,
             batch_size=fixed.batch_size,
             momentum=fixed.momentum,

@@ -58,7 +58,7 @@ class Work:
     rate_factor: float = 1.0  # multiplies this round's learning rate from the scenario
 
     @property
-    def more_samples(self) -> int:
+    def extra_samples(self) -> int:
         """How many samples are trained on in addition to the trainer's own."""
         return len(self.tensors.get(EXTRA_LABELS, ()))
 

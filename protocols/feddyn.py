@@ -17,7 +17,7 @@ from protocols import fedavg, local_rules
 from protocols.averaging import WeightedMean
 from protocols.base import Package, Tensors, Work, sample_count
 from protocols.costs import StepCosts
-from protocols.weights import difference, put_under, take_from, zeros
+from protocols.weights import add_prefix, difference, take_prefixed, zeros
 
 if TYPE_CHECKING:
     from torch import nn
@@ -78,7 +78,7 @@ class Client(fedavg.Client):
         self.h = self.h or zeros(package.tensors)
         work = super().work(package)
         work.rule, work.settings = "feddyn", {"alpha": self.settings.alpha}
-        work.tensors = put_under(local_rules.PREFIX, self.h)
+        work.tensors = add_prefix(local_rules.PREFIX, self.h)
         return work
 
     def reply(self, package: Package, result: Result) -> Package:
@@ -104,7 +104,7 @@ class LocalRule(local_rules.LocalRule):
     def start(self, parameters: Sequence[tuple[str, nn.Parameter]], task: Task) -> None:
         import torch
 
-        own = take_from(local_rules.PREFIX, task.tensors)
+        own = take_prefixed(local_rules.PREFIX, task.tensors)
         self._begun = {name: parameter.detach().clone() for name, parameter in parameters}
         self._h = {
             name: torch.tensor(own[name], device=parameter.device) for name, parameter in parameters

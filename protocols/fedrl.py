@@ -45,10 +45,10 @@ class LocalRule(local_rules.LocalRule):
         self._kr_i: list[Tensor] = []  # what each layer of the local model made of this batch
 
     @contextmanager
-    def watching(self, module: nn.Module) -> Iterator[None]:
+    def attached_to(self, module: nn.Module) -> Iterator[None]:
         # In training mode like the local one: BatchNorm takes the batch's own statistics in both.
         self._global = copy.deepcopy(module)
-        with layers.tapped(module, self._take):
+        with layers.observe_layers(module, self._take):
             yield
 
     def _take(self, m: int, kr: Tensor) -> None:

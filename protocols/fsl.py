@@ -11,7 +11,7 @@ from typing import Any
 
 from protocols import fedavg, server_learning
 from protocols.base import Facts, Job, Moment, Work
-from protocols.server_learning import eta_g_of, step
+from protocols.server_learning import eta_g_of, server_step
 
 Client = fedavg.Client
 
@@ -70,7 +70,7 @@ class Server(server_learning.Server):
         decided = super().finish()
         if self.samples:
             eta_g = eta_g_of(self.settings.eta_g, self.facts.sampled)
-            self.model = step(before, mean, eta_g)
+            self.model = server_step(before, mean, eta_g)
         return decided
 
     def server_job(self, moment: Moment) -> Job | None:

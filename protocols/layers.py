@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def tapped(module: nn.Module, heard: Callable[[int, Tensor], None]) -> Iterator[None]:
+def observe_layers(module: nn.Module, heard: Callable[[int, Tensor], None]) -> Iterator[None]:
     """Meanwhile every forward pass tells `heard` each layer's number and output as it is made."""
     number = 0
 
@@ -44,7 +44,7 @@ def representation(module: nn.Module, images: Tensor, layer: int) -> Tensor:
         if number == layer:
             raise _Reached(output)
 
-    with tapped(module, stop):
+    with observe_layers(module, stop):
         try:
             module(images)
         except _Reached as reached:

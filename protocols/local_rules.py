@@ -22,7 +22,7 @@ PREFIX = "rule/"  # what a rule sends and receives beside the weights carries na
 class LocalRule:
     """Does nothing in every hook."""
 
-    def watching(self, module: nn.Module) -> AbstractContextManager[None]:
+    def attached_to(self, module: nn.Module) -> AbstractContextManager[None]:
         """Around the whole training, for hooks on the module, which holds the received weights."""
         return nullcontext()
 

@@ -62,7 +62,7 @@ class Client(fedavg.Client):
         self._cells = len(heard)
         models = {cell: package.tensors for cell, package in heard.items()}
         return [
-            Job((cell,), initial(models, cell, self.settings.beta), self.work(package))
+            Job((cell,), initial_model(models, cell, self.settings.beta), self.work(package))
             for cell, package in heard.items()
         ]
 
@@ -72,7 +72,7 @@ class Client(fedavg.Client):
         return answer
 
 
-def initial(models: dict[str, Tensors], cell: str, beta: float) -> Tensors:
+def initial_model(models: dict[str, Tensors], cell: str, beta: float) -> Tensors:
     """Eq. (4): the cell's own model, and beta times as much of the mean of the others."""
     others = [model for name, model in models.items() if name != cell]
     if not others or beta == 0:

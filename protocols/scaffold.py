@@ -17,8 +17,8 @@ from protocols import fedavg, local_rules
 from protocols.averaging import WeightedMean
 from protocols.base import Package, Shapes, Tensors, Work, sample_count
 from protocols.costs import StepCosts
-from protocols.server_learning import eta_g_of, step
-from protocols.weights import is_weight, put_under, take_from, zeros
+from protocols.server_learning import eta_g_of, server_step
+from protocols.weights import add_prefix, is_weight, take_prefixed, zeros
 
 if TYPE_CHECKING:
     from torch import nn
@@ -52,18 +52,18 @@ class Server(fedavg.Server):
 
     def outgoing(self, child: str) -> Package:
         package = super().outgoing(child)
-        package.tensors = self.model | put_under(VARIATE, self.variate)
+        package.tensors = self.model | add_prefix(VARIATE, self.variate)
         return package
 
     def add(self, child: str, package: Package) -> None:
         sample_count(package)  # refuses what does not say
         self._mean.add({name: package.tensors[name] for name in self.model}, 1)
-        self._changes.add(take_from(VARIATE, package.tensors), 1)
+        self._changes.add(take_prefixed(VARIATE, package.tensors), 1)
 
     def finish(self) -> dict[str, Any]:
         share = self._mean.weight / self.facts.clients  # S / N
         eta_g = eta_g_of(self.settings.eta_g, self.facts.sampled)
-        self.model = step(self.model, self._mean, eta_g)
+        self.model = server_step(self.model, self._mean, eta_g)
         changes = self._changes.exact()
         self.variate = {
             name: (c + share * changes[name]).astype(c.dtype) for name, c in self.variate.items()
@@ -86,17 +86,17 @@ class Client(fedavg.Client):
         self.variate = state
 
     def work(self, package: Package) -> Work:
-        self.variate = self.variate or zeros(take_from(VARIATE, package.tensors))
+        self.variate = self.variate or zeros(take_prefixed(VARIATE, package.tensors))
         work = super().work(package)
-        work.rule, work.tensors = "scaffold", put_under(local_rules.PREFIX, self.variate)
+        work.rule, work.tensors = "scaffold", add_prefix(local_rules.PREFIX, self.variate)
         return work
 
     def reply(self, package: Package, result: Result) -> Package:
-        before, self.variate = self.variate, take_from(local_rules.PREFIX, result.tensors)
+        before, self.variate = self.variate, take_prefixed(local_rules.PREFIX, result.tensors)
         changes = {name: self.variate[name] - before[name] for name in before}
         answer = super().reply(package, result)
         model = {n: t for n, t in result.tensors.items() if not n.startswith(local_rules.PREFIX)}
-        answer.tensors = model | put_under(VARIATE, changes)
+        answer.tensors = model | add_prefix(VARIATE, changes)
         return answer
 
 
@@ -122,7 +122,9 @@ class LocalRule(local_rules.LocalRule):
         import torch
 
         self._task = task
-        common, own = (take_from(prefix, task.tensors) for prefix in (VARIATE, local_rules.PREFIX))
+        common, own = (
+            take_prefixed(prefix, task.tensors) for prefix in (VARIATE, local_rules.PREFIX)
+        )
         self._drift = {
             name: torch.tensor(common[name] - own[name], device=parameter.device)
             for name, parameter in parameters

@@ -43,7 +43,7 @@ class Server(fedavg.Server):
         self.model = result.tensors
 
 
-def step(model: Tensors, mean: WeightedMean, eta_g: float) -> Tensors:
+def server_step(model: Tensors, mean: WeightedMean, eta_g: float) -> Tensors:
     """x_t + eta_g Delta_t (FSL, line 9), where x_t + Delta_t is the mean of the clients' models."""
     if eta_g == 1:
         return mean.mean()  # to the bit

@@ -29,12 +29,12 @@ def zeros(model: Tensors) -> Tensors:
     return {name: np.zeros_like(tensor) for name, tensor in model.items() if is_weight(name)}
 
 
-def put_under(prefix: str, tensors: Tensors) -> Tensors:
+def add_prefix(prefix: str, tensors: Tensors) -> Tensors:
     """The same tensors with longer names: how a second set travels beside a model."""
     return {prefix + name: tensor for name, tensor in tensors.items()}
 
 
-def take_from(prefix: str, tensors: Tensors) -> Tensors:
+def take_prefixed(prefix: str, tensors: Tensors) -> Tensors:
     """Those that were put under the prefix, by their own names."""
     return {
         name.removeprefix(prefix): tensor

@@ -100,7 +100,8 @@ def prepare(scenario: Scenario, data_dir: Path | None, out: str | None) -> Prepa
 
     from learning.data import datasets, partitions, server_data
     from learning.data.class_counts import class_counts
-    from learning.models import catalogue, flops
+    from learning.models import flops
+    from learning.models import registry as models
     from learning.training import lenet_in_c
 
     run_dir = output_directory(scenario, out)
@@ -125,8 +126,8 @@ def prepare(scenario: Scenario, data_dir: Path | None, out: str | None) -> Prepa
     if scenario.server_data is not None:
         server = server_data.gather(scenario.server_data, data, parts, scenario.seed, data_dir)
     shape = (data.channels, data.size, data.classes)
-    module = catalogue.build(task.model, *shape, seed=scenario.seed)
-    initial = catalogue.export(module)
+    module = models.build(task.model, *shape, seed=scenario.seed)
+    initial = models.export_weights(module)
     flops_per_step = flops.training_flops(task.model, *shape, task.batch_size)
     if any(device.measured for device in scenario.devices.values()):
         scenario = _measured(scenario, data, parts, initial, flops_per_step)
@@ -153,14 +154,16 @@ def _measured(
     flops_per_step: int,
 ) -> Scenario:
     """The scenario with this machine's own speed in place of every device `host`."""
-    from learning.models import catalogue
-    from learning.training.context import Context
+    from learning.models import registry as models
+    from learning.training.context import TrainingContext
     from learning.workers import host_speed
 
     task = scenario.task
-    module = catalogue.build(task.model, data.channels, data.size, data.classes, seed=0)
+    module = models.build(task.model, data.channels, data.size, data.classes, seed=0)
     some = [parts[0][: 40 * task.batch_size]]
-    seconds = host_speed.seconds_per_step(Context(data, some, module), initial, task.batch_size)
+    seconds = host_speed.seconds_per_step(
+        TrainingContext(data, some, module), initial, task.batch_size
+    )
     found = Device(
         profile="host",
         speed=flops_per_step / seconds,

@@ -10,7 +10,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from contracts.errors import BadInput
 from learning.data import datasets, partitions
-from learning.models import catalogue
+from learning.models import registry as models
 from netem import profiles
 from protocols import registry
 from scenarios import events
@@ -221,7 +221,7 @@ def _check_names(scenario: Scenario) -> None:
     """What types cannot say: names that must exist, sections that must fit the topology."""
     named = (
         ("task.dataset", scenario.task.dataset, datasets.NAMES, "data set"),
-        ("task.model", scenario.task.model, catalogue.NAMES, "model"),
+        ("task.model", scenario.task.model, models.NAMES, "model"),
         ("task.partition", scenario.task.partition, partitions.NAMES, "partition"),
         ("protocol.name", scenario.protocol.name, registry.NAMES, "protocol"),
     )

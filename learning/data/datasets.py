@@ -20,7 +20,7 @@ import numpy as np
 from contracts.errors import BadInput
 from learning.data import tiny
 from learning.data.idx import read_idx
-from learning.data.selected_rows import Rows
+from learning.data.selected_rows import SelectedRows
 from learning.user_cache import cache_dir, read_arrays, write_arrays
 
 DEBIAN_FASHION_MNIST = Path("/usr/share/datasets/fashion-mnist")
@@ -35,9 +35,9 @@ class Dataset:
     """Images are uint8 (N, C, H, W), labels int64; mean and std are per channel, of 0..1 pixels."""
 
     name: str
-    train_images: np.ndarray | Rows
+    train_images: np.ndarray | SelectedRows
     train_labels: np.ndarray
-    test_images: np.ndarray | Rows
+    test_images: np.ndarray | SelectedRows
     test_labels: np.ndarray
     classes: int
     mean: tuple[float, ...]
@@ -55,7 +55,7 @@ class Dataset:
 
 
 @dataclass(frozen=True)
-class _Known:
+class _Source:
     """What is known of a data set before it is read: its torchvision class and that one's files."""
 
     torchvision: str
@@ -64,7 +64,7 @@ class _Known:
     std: tuple[float, ...]
     classes: int = 10
     split: str | None = None  # of those that have several, the one meant
-    lying: bool = False  # whether its images are stored transposed
+    transposed: bool = False  # whether its images are stored transposed
 
 
 _IDX_FILES = tuple(
@@ -74,25 +74,25 @@ _EMNIST_FILES = tuple(file.replace("t10k", "test") for file in _IDX_FILES)
 _CIFAR_FILES = (*(f"data_batch_{i}" for i in range(1, 6)), "test_batch", "batches.meta")
 
 _KNOWN = {
-    "fashionmnist": _Known(
+    "fashionmnist": _Source(
         torchvision="FashionMNIST",
         files=tuple(f"FashionMNIST/raw/{file}" for file in _IDX_FILES),
         mean=(0.2860,),
         std=(0.3530,),
     ),
-    "mnist": _Known(
+    "mnist": _Source(
         torchvision="MNIST",
         files=tuple(f"MNIST/raw/{file}" for file in _IDX_FILES),
         mean=(0.1307,),
         std=(0.3081,),
     ),
-    "cifar10": _Known(
+    "cifar10": _Source(
         torchvision="CIFAR10",
         files=tuple(f"cifar-10-batches-py/{file}" for file in _CIFAR_FILES),
         mean=(0.4914, 0.4822, 0.4465),
         std=(0.2470, 0.2435, 0.2616),
     ),
-    "cifar100": _Known(
+    "cifar100": _Source(
         torchvision="CIFAR100",
         files=tuple(f"cifar-100-python/{file}" for file in ("train", "test", "meta")),
         mean=(0.5071, 0.4865, 0.4409),
@@ -102,14 +102,14 @@ _KNOWN = {
     # Digits, capitals, and those small letters that do not look like their capitals. FSL uses 45
     # of the classes and does not say which two it leaves out; task.classes = 45 leaves out the
     # last, which are r and t.
-    "emnist": _Known(
+    "emnist": _Source(
         torchvision="EMNIST",
         files=tuple(f"EMNIST/raw/emnist-balanced-{file}" for file in _EMNIST_FILES),
         mean=(0.1751,),
         std=(0.3332,),
         classes=47,
         split="balanced",
-        lying=True,
+        transposed=True,
     ),
 }
 NAMES = (*_KNOWN, "tiny")
@@ -136,9 +136,9 @@ def _first_classes(whole: Dataset, classes: int) -> Dataset:
     )
     return replace(
         whole,
-        train_images=Rows(whole.train_images, train),
+        train_images=SelectedRows(whole.train_images, train),
         train_labels=whole.train_labels[train],
-        test_images=Rows(whole.test_images, test),
+        test_images=SelectedRows(whole.test_images, test),
         test_labels=whole.test_labels[test],
         classes=classes,
     )
@@ -177,7 +177,7 @@ def _place(data_dir: Path | None) -> str:
     return "--data" if data_dir else "METRONOME_DATA"
 
 
-def _from_directory(name: str, known: _Known, data_dir: Path | None) -> Arrays | None:
+def _from_directory(name: str, known: _Source, data_dir: Path | None) -> Arrays | None:
     root = data_root(data_dir)
     if root is None:
         return None
@@ -208,7 +208,7 @@ def _from_debian(name: str) -> Arrays | None:
         ) from error
 
 
-def _from_download(name: str, known: _Known) -> Arrays:
+def _from_download(name: str, known: _Source) -> Arrays:
     try:
         return _cached(f"{name}-download", lambda: _download(known))
     except _Unreadable as error:
@@ -254,7 +254,7 @@ def _decode_idx(files: list[Path]) -> Arrays:
     }
 
 
-def _decode_torchvision(known: _Known, root: Path, download: bool) -> Arrays:
+def _decode_torchvision(known: _Source, root: Path, download: bool) -> Arrays:
     from learning.data.torchvision_shim import import_torchvision
 
     arrays: Arrays = {}
@@ -264,7 +264,7 @@ def _decode_torchvision(known: _Known, root: Path, download: bool) -> Arrays:
         for part in ("train", "test"):
             samples = kind(root, train=part == "train", download=download, **options)
             images = np.asarray(samples.data)
-            images = images.swapaxes(1, 2) if known.lying else images
+            images = images.swapaxes(1, 2) if known.transposed else images
             # torchvision keeps grey images as (N, H, W) and colour ones as (N, H, W, C).
             images = images[:, np.newaxis] if images.ndim == 3 else images.transpose(0, 3, 1, 2)
             arrays[f"{part}_images"] = np.ascontiguousarray(images)
@@ -274,7 +274,7 @@ def _decode_torchvision(known: _Known, root: Path, download: bool) -> Arrays:
     return arrays
 
 
-def _download(known: _Known) -> Arrays:
+def _download(known: _Source) -> Arrays:
     """Downloads aside, so that an interrupted download leaves nothing that looks whole."""
     parent = cache_dir() / "data"
     try:

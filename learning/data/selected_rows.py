@@ -5,14 +5,14 @@ from typing import Any
 import numpy as np
 
 
-class Rows:
+class SelectedRows:
     """Reads like the array with only these rows, but copies no more of it than is asked for.
 
     A data set's images lie on disk, mapped by all processes of a run: a copy of most of them would
     take its own memory in each one.
     """
 
-    def __init__(self, array: "np.ndarray | Rows", rows: np.ndarray) -> None:
+    def __init__(self, array: "np.ndarray | SelectedRows", rows: np.ndarray) -> None:
         self._array = array
         self._rows = rows
 

@@ -38,10 +38,10 @@ def pick(
         named += [theirs] * per_class
     # The file has each channel's columns one after the other.
     large = images[np.concatenate(chosen)].swapaxes(2, 3)
-    return shrunk(large), np.array(named, np.int64)
+    return shrink(large), np.array(named, np.int64)
 
 
-def shrunk(images: np.ndarray) -> np.ndarray:
+def shrink(images: np.ndarray) -> np.ndarray:
     """Every block of 3 x 3 pixels becomes one, their mean."""
     count, channels, height, width = images.shape
     blocks = images.reshape(count, channels, height // _BLOCK, _BLOCK, width // _BLOCK, _BLOCK)

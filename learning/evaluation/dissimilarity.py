@@ -13,8 +13,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from contracts.training import SERVER
-from learning.models.catalogue import load_weights
-from learning.training.context import Context
+from learning.models.registry import load_weights
+from learning.training.context import TrainingContext
 
 _BATCH = 500
 
@@ -27,7 +27,9 @@ class Dissimilarity:
     g_squared: float
 
 
-def measure(tensors: Mapping[str, np.ndarray], context: Context) -> Dissimilarity:
+def measure_dissimilarity(
+    tensors: Mapping[str, np.ndarray], context: TrainingContext
+) -> Dissimilarity:
     """At these weights, over all clients; keeps sums of their gradients, never all of them."""
     load_weights(context.module, tensors)
     context.module.eval()
@@ -37,7 +39,7 @@ def measure(tensors: Mapping[str, np.ndarray], context: Context) -> Dissimilarit
     common: Tensor | float = 0.0  # grad F
     square = 0.0  # 1/N sum |grad f_i|^2
     for client, part in enumerate(context.partition):
-        own = gradient(context.module, *context.samples(client))
+        own = full_gradient(context.module, *context.samples(client))
         mean = mean + own / clients
         common = common + own * (len(part) / total)
         square += float(own @ own) / clients
@@ -47,12 +49,12 @@ def measure(tensors: Mapping[str, np.ndarray], context: Context) -> Dissimilarit
     g_squared = 0.0 if g_squared < 0 else g_squared  # what is not a number stays none
     xi_squared = None
     if context.has_server_samples:
-        apart = gradient(context.module, *context.samples(SERVER)) - common
+        apart = full_gradient(context.module, *context.samples(SERVER)) - common
         xi_squared = float(apart @ apart)
     return Dissimilarity(xi_squared, g_squared)
 
 
-def gradient(module: nn.Module, images: Tensor, labels: Tensor) -> Tensor:
+def full_gradient(module: nn.Module, images: Tensor, labels: Tensor) -> Tensor:
     """Of the samples' mean cross entropy, all parameters in one row of float64."""
     module.zero_grad(set_to_none=True)
     for some, named in zip(images.split(_BATCH), labels.split(_BATCH), strict=True):

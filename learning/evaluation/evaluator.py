@@ -19,12 +19,12 @@ from contracts.evaluations import AVERAGE, DISSIMILARITY, GLOBAL
 from contracts.messages import EVALUATED_KEY, EVALUATED_OF, EVALUATED_ROUND
 from contracts.run_directory import RunDirectory
 from contracts.spool import Spool
-from learning.evaluation.dissimilarity import measure
+from learning.evaluation.dissimilarity import measure_dissimilarity
 from learning.evaluation.round_averages import RoundAverages
 from learning.evaluation.scores import evaluate
-from learning.models.catalogue import weights
-from learning.training.context import Context
-from learning.workers.host_process import Parent, parser, work_until
+from learning.models.registry import named_weights
+from learning.training.context import TrainingContext
+from learning.workers.host_process import ParentProcess, argument_parser, run_until_stopped
 from protocols.base import Tensors
 from protocols.wire import Refused, read_file
 
@@ -38,7 +38,7 @@ class Evaluator:
         self,
         spool: Spool,
         lines: Path,
-        context: Context,
+        context: TrainingContext,
         averages: RoundAverages | None = None,
         dissimilarity_every: int | None = None,
     ) -> None:
@@ -78,7 +78,7 @@ class Evaluator:
             yield self._dissimilarity(round, message.tensors)
 
     def _dissimilarity(self, round: int, tensors: Tensors) -> Line:
-        found = measure(tensors, self._context)
+        found = measure_dissimilarity(tensors, self._context)
         return {
             "round": round,
             "key": DISSIMILARITY,
@@ -87,11 +87,11 @@ class Evaluator:
         }
 
     def _averaged(self, round: int, key: str, of: int, tensors: Tensors) -> list[Line]:
-        known = {name: tensors[name] for name, _ in weights(self._context.module)}
+        known = {name: tensors[name] for name, _ in named_weights(self._context.module)}
         mean = self._averages.add(round, key, of, known)
         lines = [] if mean is None else [self._line(round, AVERAGE, mean)]
         late = "not all models of this round came before there was no room to wait for them"
-        return lines + [_failed(other, AVERAGE, late) for other in self._averages.give_up()]
+        return lines + [_failed(other, AVERAGE, late) for other in self._averages.drop_oldest()]
 
     def _line(self, round: int, key: str, tensors: Tensors) -> Line:
         """A model that cannot be evaluated has its reason in the line: the others still count."""
@@ -123,8 +123,8 @@ def _reason(error: Exception) -> str:
 
 def main() -> None:
     """Evaluate until the stop file is there and no model is left, or the parent is gone."""
-    arguments = parser("Evaluate the models of a spool.", nice=19).parse_args()
-    parent = Parent(arguments.parent)
+    arguments = argument_parser("Evaluate the models of a spool.", nice=19).parse_args()
+    parent = ParentProcess(arguments.parent)
     os.nice(arguments.nice)
     torch.set_num_threads(1)
     spool = Spool(arguments.spool)
@@ -132,9 +132,9 @@ def main() -> None:
     settings = json.loads(files.learning.read_text())
     every = settings.get("dissimilarity_every")
     evaluator = Evaluator(
-        spool, files.evaluations, Context.load(arguments.run), dissimilarity_every=every
+        spool, files.evaluations, TrainingContext.load(arguments.run), dissimilarity_every=every
     )
-    work_until(spool.stop_evaluator.exists, evaluator.step, parent)
+    run_until_stopped(spool.stop_evaluator.exists, evaluator.step, parent)
 
 
 if __name__ == "__main__":

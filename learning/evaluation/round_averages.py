@@ -7,14 +7,14 @@ import numpy as np
 from protocols.averaging import WeightedMean
 from protocols.base import Tensors
 
-HELD_BYTES = 512 * 2**20
+MAX_BYTES = 512 * 2**20
 
 
 class RoundAverages:
     """Holds one running mean for each round that is not complete yet, within a bound on memory."""
 
-    def __init__(self, held_bytes: int = HELD_BYTES) -> None:
-        self._held_bytes = held_bytes
+    def __init__(self, max_bytes: int = MAX_BYTES) -> None:
+        self._held_bytes = max_bytes
         self._means: dict[int, tuple[WeightedMean, set[str]]] = {}
         self._closed: set[int] = set()
         self._sum_bytes = 0  # of one round; all models are of one shape
@@ -38,7 +38,7 @@ class RoundAverages:
         self._close(round)
         return mean.mean()
 
-    def give_up(self) -> list[int]:
+    def drop_oldest(self) -> list[int]:
         """The rounds, begun first, whose sums are dropped for lack of room.
 
         Edge servers may run many rounds apart, and one that ended leaves its rounds incomplete.

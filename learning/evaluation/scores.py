@@ -8,9 +8,9 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from learning.models.catalogue import load_weights
+from learning.models.registry import load_weights
 from learning.training import lenet_in_c
-from learning.training.context import Context
+from learning.training.context import TrainingContext
 
 _BATCH = 500
 
@@ -24,7 +24,7 @@ class Scores:
     by_class: list[float | None]  # each class's accuracy; None without samples of it
 
 
-def evaluate(tensors: Mapping[str, np.ndarray], context: Context) -> Scores:
+def evaluate(tensors: Mapping[str, np.ndarray], context: TrainingContext) -> Scores:
     """How well these weights classify the test set, over all and class by class."""
     module, dataset = context.module, context.dataset
     load_weights(module, tensors)

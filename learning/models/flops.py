@@ -10,13 +10,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from learning.models import catalogue
+from learning.models import registry as models
 from learning.user_cache import cache_dir, write_json
 from protocols.costs import StepCosts
-from protocols.layers import tapped
+from protocols.layers import observe_layers
 
 DEFINITIONS = (
-    *("catalogue.py", "fedrl_cnn.py", "fsl_cnn.py", "lenet.py", "multicell_cnn.py", "resnet.py"),
+    *("registry.py", "fedrl_cnn.py", "fsl_cnn.py", "lenet.py", "multicell_cnn.py", "resnet.py"),
 )
 
 
@@ -47,7 +47,7 @@ def model_bytes(model: str, channels: int, size: int, classes: int) -> int:
 
 
 def _counts(model: str, channels: int, size: int, classes: int, batch_size: int) -> dict[str, Any]:
-    catalogue.check(model, size)
+    models.check(model, size)
     name = f"{model}-{channels}x{size}x{size}-{classes}-{batch_size}-{_definitions()}.json"
     path = cache_dir() / "flops" / name
     with suppress(OSError, ValueError):
@@ -70,15 +70,15 @@ def _count(model: str, channels: int, size: int, classes: int, batch_size: int) 
     import torch
     from torch.utils.flop_counter import FlopCounterMode
 
-    module = catalogue.build(model, channels, size, classes, seed=0)
-    sent = sum(array.nbytes for array in catalogue.export(module).values())
+    module = models.build(model, channels, size, classes, seed=0)
+    sent = sum(array.nbytes for array in models.export_weights(module).values())
     # Meta tensors have shapes but no content: the operations are counted, not computed.
     module.to("meta")
     images = torch.empty(batch_size, channels, size, size, device="meta")
     layers: list[tuple[int, int]] = []
     with (
         FlopCounterMode(display=False) as forward,
-        tapped(module, lambda _, o: layers.append((forward.get_total_flops(), o.numel()))),
+        observe_layers(module, lambda _, o: layers.append((forward.get_total_flops(), o.numel()))),
     ):
         outputs = module(images)
     with FlopCounterMode(display=False) as backward:

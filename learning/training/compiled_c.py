@@ -22,7 +22,7 @@ _COMPILE_SECONDS = 120.0
 
 
 @cache
-def library(name: str) -> ctypes.CDLL | None:
+def compiled_library(name: str) -> ctypes.CDLL | None:
     """learning/NAME.c as a library; None, with a word in the log, where it cannot be compiled."""
     source = Path(__file__).with_name(f"{name}.c")
     compiler = shutil.which("gcc")
@@ -30,7 +30,7 @@ def library(name: str) -> ctypes.CDLL | None:
         print(f"{source.name}: no gcc here, torch does the work", file=sys.stderr)
         return None
     try:
-        path = _kept(source, compiler)
+        path = _library_path(source, compiler)
         if not path.exists():
             _compile(source, compiler, path)
         return ctypes.CDLL(str(path))
@@ -39,7 +39,7 @@ def library(name: str) -> ctypes.CDLL | None:
         return None
 
 
-def _kept(source: Path, compiler: str) -> Path:
+def _library_path(source: Path, compiler: str) -> Path:
     """Where the library lies: by all that goes into it, the processor's abilities included."""
     abilities = re.search(r"^(flags|Features)\s*:.*$", Path("/proc/cpuinfo").read_text(), re.M)
     parts = [source.read_bytes(), " ".join(_OPTIONS).encode()]

@@ -15,14 +15,14 @@ from contracts.run_directory import RunDirectory, client_name
 from contracts.training import SERVER
 from learning.data import datasets
 from learning.data.datasets import Dataset
-from learning.models import catalogue
+from learning.models import registry as models
 from learning.training import lenet_in_c
 from learning.training.memory import keep_freed_memory
 
 CACHED_BYTES = 256 * 2**20
 
 
-class Context:
+class TrainingContext:
     """Holds one module that every task reuses, and the samples of the clients last seen."""
 
     def __init__(
@@ -49,7 +49,7 @@ class Context:
         self._std = torch.tensor(dataset.std).view(shape)
 
     @classmethod
-    def load(cls, run_dir: Path) -> Context:
+    def load(cls, run_dir: Path) -> TrainingContext:
         """Reads the run's inputs; takes a GPU when there is one, else one core of the CPU.
 
         One thread per process: the pool has a process per core, and a result must not depend on
@@ -69,7 +69,7 @@ class Context:
         if "server_data" in settings:
             with np.load(run_dir / settings["server_data"], allow_pickle=False) as stored:
                 server = stored["images"], stored["labels"]
-        module = catalogue.build(
+        module = models.build(
             settings["model"], dataset.channels, dataset.size, dataset.classes, settings["seed"]
         )
         device = torch.device("cuda" if torch.cuda.is_available() else "cpu")

@@ -4,10 +4,10 @@ import torch
 from torch import Tensor
 
 from contracts.training import EXTRA_IMAGES, EXTRA_LABELS, Task
-from learning.training.context import Context
+from learning.training.context import TrainingContext
 
 
-def beside_own(task: Task, context: Context) -> tuple[Tensor, Tensor]:
+def own_and_extra(task: Task, context: TrainingContext) -> tuple[Tensor, Tensor]:
     """The client's own samples, then those of the task; ValueError when these do not fit."""
     own_images, own_labels = context.samples(task.client)
     if EXTRA_IMAGES not in task.tensors:

@@ -6,14 +6,14 @@ from pathlib import Path
 import torch
 
 from contracts.training import Result, Task
-from learning.training.context import Context
-from learning.training.job import attempt
+from learning.training.context import TrainingContext
+from learning.training.job import run_task
 
 
 class InlineTrainer:
     """Trains one task after another with a single torch thread, as a worker of the pool does."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: TrainingContext) -> None:
         self._context = context
         # OpenMP keeps its number of threads per thread: set it in the one that trains.
         self._thread = ThreadPoolExecutor(1, "training", torch.set_num_threads, (1,))
@@ -21,11 +21,11 @@ class InlineTrainer:
     @classmethod
     def load(cls, run_dir: Path) -> "InlineTrainer":
         """A trainer with the data, partition and model of a run."""
-        return cls(Context.load(run_dir))
+        return cls(TrainingContext.load(run_dir))
 
     def submit(self, task: Task) -> "InlinePending":
         """Begin the task, or queue it behind those before."""
-        return InlinePending(task.job, self._thread.submit(attempt, task, self._context))
+        return InlinePending(task.job, self._thread.submit(run_task, task, self._context))
 
     def close(self) -> None:
         """Drop what has not begun and wait for what has."""

@@ -6,11 +6,11 @@ import traceback
 import numpy as np
 
 from contracts.training import Result, Task, TrainingFailed
-from learning.training.context import Context
+from learning.training.context import TrainingContext
 from learning.training.sgd import train
 
 
-def attempt(task: Task, context: Context) -> Result:
+def run_task(task: Task, context: TrainingContext) -> Result:
     """Train; whatever goes wrong becomes TrainingFailed with one sentence."""
     try:
         result = train(task, context)

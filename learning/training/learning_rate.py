@@ -3,7 +3,7 @@
 from contracts.training import TrainingSettings
 
 
-def rate(training: TrainingSettings, local_round: int) -> float:
+def learning_rate_in(training: TrainingSettings, local_round: int) -> float:
     """The rate in this local round, counted from 1: decayed by a factor after each one, and a tenth
     from every round on at which it drops. Where an edge holds several local rounds in a global
     one, each of them counts."""

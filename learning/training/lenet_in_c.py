@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from contracts.training import Task
 from learning.models.lenet import LeNet5
-from learning.training.compiled_c import library
+from learning.training.compiled_c import compiled_library
 
 _MOST_CLASSES = 64  # the sizes of arrays in lenet5.c
 _MOST_CHANNELS = 3
@@ -20,7 +20,7 @@ def can_train(module: nn.Module, channels: int, size: int, classes: int) -> bool
     if not isinstance(module, LeNet5):
         return False
     fits = channels <= _MOST_CHANNELS and size in (28, 32) and classes <= _MOST_CLASSES
-    return fits and library("lenet5") is not None
+    return fits and compiled_library("lenet5") is not None
 
 
 @torch.no_grad()
@@ -61,7 +61,7 @@ def classify(module: nn.Module, images: Tensor) -> Tensor:
 
 
 def _function(name: str) -> Any:
-    native = library("lenet5")
+    native = compiled_library("lenet5")
     assert native is not None
     return getattr(native, name)
 

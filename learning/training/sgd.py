@@ -12,16 +12,16 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from contracts.training import Result, Task
-from learning.models.catalogue import export, load_weights
+from learning.models.registry import export_weights, load_weights
 from learning.training import extra_samples, lenet_in_c
-from learning.training.context import Context
+from learning.training.context import TrainingContext
 from protocols import registry
 from protocols.local_rules import PREFIX, LocalRule
 
 Tensors = dict[str, np.ndarray]
 
 
-def train(task: Task, context: Context, rule: LocalRule | None = None) -> Result:
+def train(task: Task, context: TrainingContext, rule: LocalRule | None = None) -> Result:
     """Trains from the task's weights; the same task gives the same bits in any process.
 
     The result's loss is the mean cross entropy of the last epoch's samples, as seen in training.
@@ -32,7 +32,7 @@ def train(task: Task, context: Context, rule: LocalRule | None = None) -> Result
     module = context.module
     load_weights(module, task.tensors)
     module.train()
-    images, labels = extra_samples.beside_own(task, context)
+    images, labels = extra_samples.own_and_extra(task, context)
     torch.manual_seed(task.seed)  # for dropout
     order = _order(len(labels), task)
     steps = sum(ceil(len(epoch) / task.batch_size) for epoch in order)
@@ -41,10 +41,10 @@ def train(task: Task, context: Context, rule: LocalRule | None = None) -> Result
     if rule is None and context.trains_in_c and alike:
         loss = lenet_in_c.train(module, images, labels, torch.stack(order), task)
     else:
-        with rule.watching(module) if rule else nullcontext():
-            loss, extras = with_torch(module, images, labels, order, task, rule)
+        with rule.attached_to(module) if rule else nullcontext():
+            loss, extras = train_with_torch(module, images, labels, order, task, rule)
     return Result(
-        tensors=export(module) | {PREFIX + name: array for name, array in extras.items()},
+        tensors=export_weights(module) | {PREFIX + name: array for name, array in extras.items()},
         samples=len(labels),
         steps=steps,
         loss=loss,
@@ -52,7 +52,7 @@ def train(task: Task, context: Context, rule: LocalRule | None = None) -> Result
     )
 
 
-def with_torch(
+def train_with_torch(
     module: nn.Module,
     images: Tensor,
     labels: Tensor,

@@ -13,7 +13,7 @@ SHORTEST_PAUSE = 0.001
 LONGEST_PAUSE = 0.005
 
 
-def parser(description: str, nice: int) -> argparse.ArgumentParser:
+def argument_parser(description: str, nice: int) -> argparse.ArgumentParser:
     """The options every host process takes."""
     options = argparse.ArgumentParser(description=description)
     options.add_argument("--run", type=Path, required=True, help="the run's directory")
@@ -23,7 +23,7 @@ def parser(description: str, nice: int) -> argparse.ArgumentParser:
     return options
 
 
-class Parent:
+class ParentProcess:
     """The process that started this one, and without which it must not go on."""
 
     def __init__(self, pid: int) -> None:
@@ -37,7 +37,9 @@ class Parent:
         return os.getppid() != self._pid
 
 
-def work_until(stopped: Callable[[], bool], step: Callable[[], bool], parent: Parent) -> None:
+def run_until_stopped(
+    stopped: Callable[[], bool], step: Callable[[], bool], parent: ParentProcess
+) -> None:
     """Repeat `step` while it finds something to do, wait a little when not, until told to stop.
 
     `stopped` is asked before the step, so that a step can still do all that came before the stop.

@@ -6,14 +6,16 @@ import numpy as np
 import torch
 
 from contracts.training import Task
-from learning.training.context import Context
+from learning.training.context import TrainingContext
 from learning.training.sgd import train
 
 _MEMORY_BYTES = 64 << 20
 _REPEATS = 3
 
 
-def seconds_per_step(context: Context, tensors: dict[str, np.ndarray], batch_size: int) -> float:
+def seconds_per_step(
+    context: TrainingContext, tensors: dict[str, np.ndarray], batch_size: int
+) -> float:
     """One training step of this model on one core: the best of a few short trainings."""
     torch.set_num_threads(1)
     times = []

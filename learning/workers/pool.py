@@ -1,4 +1,7 @@
-"""Training by the host's workers, seen from a node: files in a spool, no torch."""
+"""The node's side of the worker pool: hand tasks over and collect results as spool files.
+
+Nothing here imports torch, so that nodes start quickly.
+"""
 
 import os
 import time
@@ -10,45 +13,47 @@ from contracts.training import Result, Task, TrainingFailed
 from learning.workers.task_files import read_result, write_task
 from protocols.wire import Refused
 
-Waits = Callable[[float], Iterator[None]]
-_SHORT = 0.002
+Pauses = Callable[[float], Iterator[None]]  # deadline in seconds -> one item per pause
+_PAUSE_SECONDS = 0.002
 
 
-def sleeping(deadline_seconds: float) -> Iterator[None]:
-    """Short sleeps until the deadline."""
+def sleep_pauses(deadline_seconds: float) -> Iterator[None]:
+    """Sleep briefly between looks until the deadline has passed."""
     deadline = time.monotonic() + deadline_seconds
     while time.monotonic() < deadline:
-        time.sleep(_SHORT)
+        time.sleep(_PAUSE_SECONDS)
         yield
 
 
-def standing_still(path: Path) -> Waits:
-    """Pauses that take the host a moment and a guest's clock none; `path` lies in the spool.
+def clockless_pauses(path: Path) -> Pauses:
+    """Make pauses that take a moment on the host and no time on a guest's clock.
 
-    They read no clock, because a reading may move it; the runner outside bounds them.
+    `path` is a file in the spool, which each pause syncs: that makes the guest wait for the host.
+    The pauses read no clock, because reading it may move it, so they do not end by themselves; the
+    runner outside bounds them.
     """
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
-    def waits(_deadline_seconds: float) -> Iterator[None]:
+    def pauses(_deadline_seconds: float) -> Iterator[None]:
         while True:
             os.fsync(descriptor)
             os.sched_yield()
             yield
 
-    return waits
+    return pauses
 
 
 class SpoolTrainer:
     """Hands tasks to the workers that watch a spool directory.
 
-    `waits` gives the pauses between looks for a result: `sleeping` where time may pass meanwhile,
-    `standing_still` where the guest's clock must not move. It is the caller's choice, so that no
-    code here knows of clocks.
+    `pauses` makes the pauses between two looks for a result: `sleep_pauses` where time may pass
+    meanwhile, `clockless_pauses` where the guest's clock must not move. The caller chooses, so that
+    nothing here needs to know about clocks.
     """
 
-    def __init__(self, spool: Spool, waits: Waits) -> None:
+    def __init__(self, spool: Spool, pauses: Pauses) -> None:
         self._spool = spool
-        self._waits = waits
+        self._pauses = pauses
         self._open: set[str] = set()
 
     def submit(self, task: Task) -> "SpoolPending":
@@ -58,31 +63,34 @@ class SpoolTrainer:
         except OSError as error:
             raise TrainingFailed(f"job {task.job} could not be handed over: {error}") from error
         self._open.add(task.job)
-        return SpoolPending(task.job, self._spool, self._waits, self._open)
+        return SpoolPending(task.job, self._spool, self._pauses, self._open)
 
     def close(self) -> None:
-        """Take back the jobs that nobody collected and no worker began."""
+        """Withdraw the jobs that were not collected and that no worker has begun."""
         for job in self._open:
             self._spool.task(job).unlink(missing_ok=True)
         self._open.clear()
 
 
 class SpoolPending:
-    """A job that some worker has, or will have."""
+    """A job that was handed to the pool and whose result can be waited for."""
 
-    def __init__(self, job: str, spool: Spool, waits: Waits, still_open: set[str]) -> None:
+    def __init__(self, job: str, spool: Spool, pauses: Pauses, still_open: set[str]) -> None:
         self._job = job
         self._spool = spool
-        self._waits = waits
+        self._pauses = pauses
         self._still_open = still_open
         self._collected: Result | None = None
 
     def result(self, deadline_seconds: float) -> Result:
-        """Look for the result until it is there or the deadline has passed."""
-        waits = self._waits(deadline_seconds)
+        """Return the result once it is there; raise TimeoutError after the deadline.
+
+        Raises TrainingFailed with the worker's own sentence if the training failed.
+        """
+        pauses = self._pauses(deadline_seconds)
         while self._collected is None:
             self._collected = self._look()
-            if self._collected is None and next(waits, "over") == "over":
+            if self._collected is None and next(pauses, "over") == "over":
                 self._forget()
                 raise TimeoutError(
                     f"job {self._job} had no result after {deadline_seconds:g} s; "

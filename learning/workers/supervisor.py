@@ -13,8 +13,8 @@ from contracts.run_directory import RunDirectory
 from contracts.spool import Spool
 from learning.workers.task_files import write_error
 
-PATIENCE_SECONDS = 2.0  # for each of the three ways to end a worker, the last of which cannot fail
-LAST_WORDS = 300
+ENDING_SECONDS = 2.0  # for each of the three ways to end a worker, the last of which cannot fail
+LOG_TAIL_CHARACTERS = 300
 
 
 class PoolBroken(Exception):
@@ -76,7 +76,7 @@ class WorkerPool:
             idle = not claims and _size(self.spool.stats(worker.index)) == worker.stats_start
             idle_deaths = worker.idle_deaths + 1 if idle else 0
             if idle_deaths == 2:
-                raise PoolBroken(f"worker {worker.index} does not start: {_obituary(worker)}")
+                raise PoolBroken(f"worker {worker.index} does not start: {_cause_of_death(worker)}")
             self._workers[position] = self._launch(worker.index)
             self._workers[position].idle_deaths = idle_deaths
 
@@ -126,7 +126,7 @@ class WorkerPool:
         if self.spool.result(job).exists() or self.spool.error(job).exists():
             claimed.unlink()  # it died between answering and tidying up
         elif job in self._died_once:
-            reason = f"job {job} failed: its worker died twice, at last {_obituary(worker)}"
+            reason = f"job {job} failed: its worker died twice, at last {_cause_of_death(worker)}"
             write_error(self.spool.error(job), reason)
             claimed.unlink()
         else:
@@ -134,7 +134,7 @@ class WorkerPool:
             claimed.rename(self.spool.task(job))
 
     def _join(self) -> None:
-        deadline = time.monotonic() + PATIENCE_SECONDS
+        deadline = time.monotonic() + ENDING_SECONDS
         for worker in self._workers:
             try:
                 worker.process.wait(max(0.0, deadline - time.monotonic()))
@@ -146,7 +146,7 @@ def _size(path: Path) -> int:
     return path.stat().st_size if path.exists() else 0
 
 
-def _obituary(worker: _Worker) -> str:
+def _cause_of_death(worker: _Worker) -> str:
     """How it died and its last words."""
     code = worker.process.returncode
     how = f"of signal {-code}, {signal.strsignal(-code)}" if code < 0 else f"with exit code {code}"
@@ -154,4 +154,4 @@ def _obituary(worker: _Worker) -> str:
         file.seek(worker.log_start)
         lines = file.read().decode(errors="replace").split("\n")
     words = " | ".join(line.strip() for line in lines if line.strip())
-    return f"{how}; {worker.log} ends: {words[-LAST_WORDS:] or 'nothing'}"
+    return f"{how}; {worker.log} ends: {words[-LOG_TAIL_CHARACTERS:] or 'nothing'}"

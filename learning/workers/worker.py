@@ -12,9 +12,9 @@ import torch
 
 from contracts.spool import Spool
 from contracts.training import Task, TrainingFailed
-from learning.training.context import Context
-from learning.training.job import attempt
-from learning.workers.host_process import Parent, parser, work_until
+from learning.training.context import TrainingContext
+from learning.training.job import run_task
+from learning.workers.host_process import ParentProcess, argument_parser, run_until_stopped
 from learning.workers.task_files import read_task, write_error, write_result
 from protocols.wire import Refused
 
@@ -22,7 +22,7 @@ from protocols.wire import Refused
 class Worker:
     """Claims jobs of a spool one at a time and answers each with a result or an error."""
 
-    def __init__(self, spool: Spool, index: int, context: Context) -> None:
+    def __init__(self, spool: Spool, index: int, context: TrainingContext) -> None:
         self._spool = spool
         self._index = index
         self._context = context
@@ -52,7 +52,7 @@ class Worker:
         return None
 
     def _train(self, job: str, claimed: Path) -> None:
-        result = attempt(_read(job, claimed), self._context)
+        result = run_task(_read(job, claimed), self._context)
         with self._spool.stats(self._index).open("a") as stats:
             stats.write(f"{result.host_seconds:.6f}\n")
         try:
@@ -70,18 +70,18 @@ def _read(job: str, claimed: Path) -> Task:
 
 def main() -> None:
     """Work until the spool's stop file appears or the parent is gone."""
-    options = parser("Train the jobs of a spool.", nice=0)
+    options = argument_parser("Train the jobs of a spool.", nice=0)
     options.add_argument("--index", type=int, required=True, help="this worker's number")
     arguments = options.parse_args()
-    parent = Parent(arguments.parent)
+    parent = ParentProcess(arguments.parent)
     os.nice(arguments.nice)
     torch.set_num_threads(1)
     spool = Spool(arguments.spool)
-    context = Context.load(arguments.run)
+    context = TrainingContext.load(arguments.run)
     context.warm_up()
     spool.ready(arguments.index).touch()
     worker = Worker(spool, arguments.index, context)
-    work_until(spool.stop_workers.exists, worker.step, parent)
+    run_until_stopped(spool.stop_workers.exists, worker.step, parent)
 
 
 if __name__ == "__main__":

@@ -15,10 +15,10 @@ from contracts.errors import BadInput
 from contracts.spool import Spool
 from learning.data import datasets
 from learning.data.datasets import Dataset
-from learning.evaluation.dissimilarity import gradient, measure
+from learning.evaluation.dissimilarity import full_gradient, measure_dissimilarity
 from learning.evaluation.evaluator import Evaluator
-from learning.models import catalogue
-from learning.training.context import Context
+from learning.models import registry as models
+from learning.training.context import TrainingContext
 from protocols.wire import Message, write_file
 from reports.figures.dissimilarity import measured, report_dissimilarity
 from reports.records.run_records import RunRecords
@@ -59,9 +59,9 @@ def test_one_step_by_hand() -> None:
     dataset = _two_classes([0, 0, 0, 0, 1])
     server = np.zeros((1, 1, 4, 4), np.uint8), np.array([1])
     parts = [np.array([0, 1, 2]), np.array([3, 4])]
-    context = Context(dataset, parts, TwoBiases(), server=server)
+    context = TrainingContext(dataset, parts, TwoBiases(), server=server)
 
-    found = measure({"bias": np.zeros(2, np.float32)}, context)
+    found = measure_dissimilarity({"bias": np.zeros(2, np.float32)}, context)
 
     assert found.g_squared == pytest.approx(0.13)
     assert found.xi_squared == pytest.approx(1.28)
@@ -69,9 +69,9 @@ def test_one_step_by_hand() -> None:
 
 def test_clients_alike_have_no_dissimilarity_and_no_server_no_xi() -> None:
     dataset = _two_classes([0, 1, 1, 0])
-    context = Context(dataset, [np.array([0, 1]), np.array([2, 3])], TwoBiases())
+    context = TrainingContext(dataset, [np.array([0, 1]), np.array([2, 3])], TwoBiases())
 
-    found = measure({"bias": np.array([0.3, -2], np.float32)}, context)
+    found = measure_dissimilarity({"bias": np.array([0.3, -2], np.float32)}, context)
 
     assert found.g_squared == pytest.approx(0, abs=1e-12) and found.g_squared >= 0
     assert found.xi_squared is None
@@ -80,25 +80,25 @@ def test_clients_alike_have_no_dissimilarity_and_no_server_no_xi() -> None:
 def test_sums_give_what_all_gradients_at_once_give() -> None:
     parts = [np.arange(first, first + 5 + 2 * first) for first in range(6)]
     server = TINY.train_images[:9], TINY.train_labels[:9]
-    module = catalogue.build("tiny-mlp", 1, 28, 10, seed=3)
-    context = Context(TINY, parts, module, server=server)
+    module = models.build("tiny-mlp", 1, 28, 10, seed=3)
+    context = TrainingContext(TINY, parts, module, server=server)
 
-    found = measure(catalogue.export(module), context)
+    found = measure_dissimilarity(models.export_weights(module), context)
 
-    rows = torch.stack([gradient(module, *context.samples(i)) for i in range(6)])
+    rows = torch.stack([full_gradient(module, *context.samples(i)) for i in range(6)])
     sizes = torch.tensor([len(part) for part in parts], dtype=torch.float64)
     common = (sizes / sizes.sum()) @ rows
     assert found.g_squared == pytest.approx(float((rows - common).square().sum(1).mean()))
-    own = gradient(module, *context.samples(-1))
+    own = full_gradient(module, *context.samples(-1))
     assert found.xi_squared == pytest.approx(float((own - common).square().sum()))
 
 
 def test_a_gradient_is_of_the_mean_over_all_batches() -> None:
-    module = catalogue.build("tiny-mlp", 1, 28, 10, seed=3)
-    context = Context(TINY, [np.arange(1_100)], module)
+    module = models.build("tiny-mlp", 1, 28, 10, seed=3)
+    context = TrainingContext(TINY, [np.arange(1_100)], module)
     images, labels = context.samples(0)
 
-    row = gradient(module, images, labels)
+    row = full_gradient(module, images, labels)
 
     loss = torch.nn.functional.cross_entropy(module(images), labels)
     expected = torch.cat(
@@ -112,14 +112,14 @@ def _lines(
     directory: Path, rounds: list[tuple[int, str]], weight: float = 0.01, **options: Any
 ) -> list[dict[str, Any]]:
     """What the evaluator has to say of models that have the same weight everywhere."""
-    module = catalogue.build("tiny-mlp", 1, 28, 10, seed=0)
-    context = Context(TINY, [np.arange(4), np.arange(9)], module)
+    module = models.build("tiny-mlp", 1, 28, 10, seed=0)
+    context = TrainingContext(TINY, [np.arange(4), np.arange(9)], module)
     path = directory / "evaluations.jsonl"
     spool = Spool(directory)
     spool.create()
     evaluator = Evaluator(spool, path, context, **options)
     tensors = {
-        name: np.full_like(array, weight) for name, array in catalogue.export(module).items()
+        name: np.full_like(array, weight) for name, array in models.export_weights(module).items()
     }
     for round, key in rounds:
         message = Message("evaluate", key, round, {"round": round, "key": key}, tensors)

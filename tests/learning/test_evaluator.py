@@ -13,8 +13,8 @@ from learning.data import datasets
 from learning.evaluation.evaluator import Evaluator
 from learning.evaluation.round_averages import RoundAverages
 from learning.evaluation.scores import evaluate
-from learning.models import catalogue
-from learning.training.context import Context
+from learning.models import registry as models
+from learning.training.context import TrainingContext
 from protocols.base import Tensors
 from protocols.wire import Message, write_file
 
@@ -23,11 +23,11 @@ SUM_BYTES = 8 * (784 * 16 + 16 + 16 * 9 + 9)
 
 
 def _model(seed: int) -> Tensors:
-    return catalogue.export(catalogue.build("tiny-mlp", SOME.channels, SOME.size, 9, seed=seed))
+    return models.export_weights(models.build("tiny-mlp", SOME.channels, SOME.size, 9, seed=seed))
 
 
-def _context() -> Context:
-    return Context(SOME, [np.arange(4)], catalogue.build("tiny-mlp", 1, 28, 9, seed=0))
+def _context() -> TrainingContext:
+    return TrainingContext(SOME, [np.arange(4)], models.build("tiny-mlp", 1, 28, 9, seed=0))
 
 
 class Evaluated:
@@ -112,7 +112,7 @@ def test_extras_beside_the_weights_do_not_matter_to_the_average(tmp_path: Path) 
 
 
 def test_rounds_that_stay_incomplete_are_given_up_and_said_so(tmp_path: Path) -> None:
-    evaluated = Evaluated(tmp_path, RoundAverages(held_bytes=2 * SUM_BYTES))
+    evaluated = Evaluated(tmp_path, RoundAverages(max_bytes=2 * SUM_BYTES))
     for round in (1, 2, 3):
         evaluated.hand_over(round, "edge1", _model(1), of=2)
     evaluated.hand_over(1, "edge2", _model(2), of=2)
@@ -133,7 +133,7 @@ def test_the_average_of_a_round_is_plain_and_each_edge_counts_once() -> None:
     assert mean is not None and mean["w"].dtype == np.float32
     np.testing.assert_array_equal(mean["w"], [2.5])
     assert averages.add(1, "edge2", 2, large) is None, "a round is averaged once"
-    assert averages.give_up() == []
+    assert averages.drop_oldest() == []
 
 
 def test_the_order_in_which_edges_come_does_not_change_the_average() -> None:

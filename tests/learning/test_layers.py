@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from learning.models import catalogue
-from protocols.layers import representation, tapped
+from learning.models import registry as models
+from protocols.layers import observe_layers, representation
 
 
 class Backwards(nn.Module):
@@ -25,7 +25,7 @@ def test_layers_with_parameters_are_heard_in_the_order_they_run() -> None:
     heard: list[tuple[int, int]] = []
     model = Backwards()
 
-    with tapped(model, lambda number, output: heard.append((number, output.shape[1]))):
+    with observe_layers(model, lambda number, output: heard.append((number, output.shape[1]))):
         model(torch.zeros(5, 4))
         model(torch.zeros(5, 4))
     model(torch.zeros(5, 4))
@@ -39,14 +39,14 @@ def test_a_tap_is_taken_out_also_when_the_pass_breaks_off() -> None:
     def refuse(_number: int, _output: Tensor) -> None:
         raise RuntimeError("enough")
 
-    with pytest.raises(RuntimeError, match="enough"), tapped(model, refuse):
+    with pytest.raises(RuntimeError, match="enough"), observe_layers(model, refuse):
         model(torch.zeros(5, 4))
 
     assert model(torch.zeros(5, 4)).shape == (5, 3)
 
 
 def test_layers_after_the_one_asked_for_are_not_run() -> None:
-    model, run = catalogue.build("lenet5", 1, 28, 10, seed=0), []
+    model, run = models.build("lenet5", 1, 28, 10, seed=0), []
     for name, layer in model.named_children():
         layer.register_forward_hook(lambda *_, name=name: run.append(name))
     images = torch.randn(3, 1, 28, 28)

@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from contracts.training import Task
-from learning.models import catalogue
+from learning.models import registry as models
 from learning.training import compiled_c, lenet_in_c
-from learning.training.sgd import with_torch
+from learning.training.sgd import train_with_torch
 
 torch.set_num_threads(1)
 
@@ -30,12 +30,12 @@ def trained(
     images = torch.randn(count, channels, size, size, generator=draws)
     labels = torch.randint(0, classes, (count,), generator=draws)
     order = torch.stack([torch.randperm(count, generator=draws) for _ in range(2)])
-    module = catalogue.build("lenet5", channels, size, classes, seed=3)
+    module = models.build("lenet5", channels, size, classes, seed=3)
     if in_c:
         assert lenet_in_c.can_train(module, channels, size, classes)
         loss = lenet_in_c.train(module, images, labels, order, what)
     else:
-        loss, _ = with_torch(module, images, labels, order, what, None)
+        loss, _ = train_with_torch(module, images, labels, order, what, None)
     return np.concatenate([p.detach().numpy().ravel() for p in module.parameters()]), loss
 
 
@@ -67,7 +67,7 @@ def test_every_batch_size_momentum_and_decay_gives_what_torch_gives(
 
 @pytest.mark.parametrize(("channels", "size", "classes"), [(1, 28, 10), (3, 32, 10), (1, 28, 47)])
 def test_images_are_classified_as_by_torch(channels: int, size: int, classes: int) -> None:
-    module = catalogue.build("lenet5", channels, size, classes, seed=3).eval()
+    module = models.build("lenet5", channels, size, classes, seed=3).eval()
     images = torch.randn(300, channels, size, size, generator=torch.Generator().manual_seed(5))
 
     ours = lenet_in_c.classify(module, images)
@@ -91,7 +91,7 @@ def test_training_that_diverges_says_so_in_its_numbers() -> None:
 
 @pytest.mark.parametrize("model", ["tiny-mlp", "resnet18"])
 def test_other_models_are_left_to_torch(model: str) -> None:
-    module = catalogue.build(model, 1, 28, 10, seed=0)
+    module = models.build(model, 1, 28, 10, seed=0)
 
     assert not lenet_in_c.can_train(module, 1, 28, 10)
 
@@ -101,7 +101,7 @@ def test_without_a_compiler_torch_does_the_work(
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
 
-    assert compiled_c.library.__wrapped__("lenet5") is None
+    assert compiled_c.compiled_library.__wrapped__("lenet5") is None
     assert "no gcc here" in capfd.readouterr().err
 
 
@@ -111,7 +111,7 @@ def test_what_does_not_compile_is_left_to_torch(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(compiled_c, "_OPTIONS", ("--no-such-option",))
 
-    assert compiled_c.library.__wrapped__("lenet5") is None
+    assert compiled_c.compiled_library.__wrapped__("lenet5") is None
     assert "torch does the work" in capfd.readouterr().err
     assert not list(tmp_path.rglob("*.so"))
 
@@ -127,6 +127,6 @@ def test_a_batch_larger_than_the_data_takes_no_more_memory_than_the_data() -> No
 def test_what_does_not_fit_its_arrays_is_left_to_torch(
     channels: int, size: int, classes: int
 ) -> None:
-    module = catalogue.build("lenet5", 1, 28, 10, seed=0)
+    module = models.build("lenet5", 1, 28, 10, seed=0)
 
     assert not lenet_in_c.can_train(module, channels, size, classes)

@@ -16,9 +16,9 @@ import pytest
 from contracts.project import ROOT
 from contracts.spool import Spool
 from contracts.training import Result, Task, TrainingFailed
-from learning.models import catalogue
+from learning.models import registry as models
 from learning.training.inline import InlineTrainer
-from learning.workers.pool import SpoolTrainer, Waits, sleeping, standing_still
+from learning.workers.pool import Pauses, SpoolTrainer, clockless_pauses, sleep_pauses
 from learning.workers.supervisor import PoolBroken, WorkerPool
 from learning.workers.task_files import write_task
 from protocols.wire import Message, write_file
@@ -29,7 +29,7 @@ CLIENTS = 4
 
 
 def task(job: str, client: int = 0, epochs: int = 1) -> Task:
-    weights = catalogue.export(catalogue.build("tiny-mlp", 1, 28, 10, seed=1))
+    weights = models.export_weights(models.build("tiny-mlp", 1, 28, 10, seed=1))
     return Task(job, client, epochs, 10, 0.05, 0.9, 1e-4, True, 7, "", {}, weights)
 
 
@@ -87,7 +87,7 @@ def spool(pool: WorkerPool) -> Iterator[Spool]:
 
 @pytest.fixture
 def trainer(spool: Spool) -> SpoolTrainer:
-    return SpoolTrainer(spool, sleeping)
+    return SpoolTrainer(spool, sleep_pauses)
 
 
 def claimer(spool: Spool, job: str) -> int | None:
@@ -105,12 +105,12 @@ def kill_whoever_has(job: str, pool: WorkerPool) -> None:
 
 
 @pytest.fixture(params=["sleep", "fsync"])
-def waits(request: pytest.FixtureRequest, spool: Spool) -> Waits:
-    return sleeping if request.param == "sleep" else standing_still(spool.pause("test"))
+def waits(request: pytest.FixtureRequest, spool: Spool) -> Pauses:
+    return sleep_pauses if request.param == "sleep" else clockless_pauses(spool.pause("test"))
 
 
 def test_results_are_those_of_inline_training_bit_for_bit(
-    pool: WorkerPool, spool: Spool, run_dir: Path, waits: Waits
+    pool: WorkerPool, spool: Spool, run_dir: Path, waits: Pauses
 ) -> None:
     tasks = [task(f"client{client}-r0", client, epochs=2) for client in range(CLIENTS)]
     before = pool.busy_seconds()
@@ -235,7 +235,7 @@ input()
 def test_a_deadline_passes_with_a_clear_sentence_and_the_job_is_withdrawn(tmp_path: Path) -> None:
     spool = Spool(tmp_path)
     spool.create()
-    trainer = SpoolTrainer(Spool(tmp_path), sleeping)
+    trainer = SpoolTrainer(Spool(tmp_path), sleep_pauses)
 
     with pytest.raises(TimeoutError, match=r"job late had no result after 0\.02 s"):
         trainer.submit(task("late")).result(0.02)
@@ -245,7 +245,7 @@ def test_a_deadline_passes_with_a_clear_sentence_and_the_job_is_withdrawn(tmp_pa
 
 def test_closing_withdraws_what_nobody_began(tmp_path: Path) -> None:
     Spool(tmp_path).create()
-    trainer = SpoolTrainer(Spool(tmp_path), sleeping)
+    trainer = SpoolTrainer(Spool(tmp_path), sleep_pauses)
     trainer.submit(task("left"))
 
     trainer.close()
@@ -255,7 +255,7 @@ def test_closing_withdraws_what_nobody_began(tmp_path: Path) -> None:
 
 def test_a_spool_that_cannot_be_written_says_so(tmp_path: Path) -> None:
     with pytest.raises(TrainingFailed, match="job lost could not be handed over"):
-        SpoolTrainer(Spool(tmp_path / "absent"), sleeping).submit(task("lost"))
+        SpoolTrainer(Spool(tmp_path / "absent"), sleep_pauses).submit(task("lost"))
 
 
 @pytest.mark.parametrize("job", ["", "../up", "a/b", ".hidden", "new\nline", "x" * 200])

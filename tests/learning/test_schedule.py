@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from contracts.training import TrainingSettings
-from learning.training.learning_rate import rate
+from learning.training.learning_rate import learning_rate_in
 
 
 def training_with(**keys: Any) -> TrainingSettings:
@@ -30,7 +30,9 @@ def training_with(**keys: Any) -> TrainingSettings:
 def test_rate_decays_after_every_round_and_drops_at_some(
     keys: dict[str, Any], local_round: int, expected: float
 ) -> None:
-    assert rate(training_with(**keys), local_round) == pytest.approx(expected, rel=1e-15, abs=0)
+    assert learning_rate_in(training_with(**keys), local_round) == pytest.approx(
+        expected, rel=1e-15, abs=0
+    )
 
 
 @pytest.mark.parametrize(
@@ -40,9 +42,9 @@ def test_drops_give_exactly_the_rates_one_would_write_down(
     local_round: int, expected: float
 ) -> None:
     training = training_with(learning_rate=0.01, learning_rate_drops=(40, 80))
-    assert rate(training, local_round) == expected
+    assert learning_rate_in(training, local_round) == expected
 
 
 def test_decay_alone_is_the_plain_product() -> None:
     training = training_with(learning_rate=0.001, learning_rate_decay=0.995)
-    assert rate(training, 3) == 0.001 * 0.995**2
+    assert learning_rate_in(training, 3) == 0.001 * 0.995**2

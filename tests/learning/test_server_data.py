@@ -10,8 +10,8 @@ import pytest
 from contracts.errors import BadInput
 from contracts.training import SERVER
 from learning.data import datasets, partitions, server_data
-from learning.models import catalogue
-from learning.training.context import Context
+from learning.models import registry as models
+from learning.training.context import TrainingContext
 from runner.preparation import prepare
 from scenarios import loader
 from scenarios.server_data import ServerData
@@ -127,7 +127,7 @@ def test_a_run_directory_carries_the_servers_samples(tmp_path: Path) -> None:
     prepared.write()
 
     assert prepared.plan.node("cloud").samples == 30
-    context = Context.load(tmp_path / "run")
+    context = TrainingContext.load(tmp_path / "run")
     with np.load(tmp_path / "run" / "server_data.npz", allow_pickle=False) as stored:
         raw, labels = stored["images"], stored["labels"]
     assert raw.shape == (30, 1, 28, 28) and raw.dtype == np.uint8 and labels.dtype == np.int64
@@ -145,7 +145,7 @@ def test_a_run_without_server_data_says_so_when_asked(tmp_path: Path) -> None:
     assert prepared.plan.node("cloud").samples == 0
     assert not (tmp_path / "run" / "server_data.npz").exists()
     assert "server_data" not in json.loads((tmp_path / "run" / "learning.json").read_text())
-    context = Context(TINY, PARTS, catalogue.build("tiny-mlp", 1, 28, 10, seed=0))
+    context = TrainingContext(TINY, PARTS, models.build("tiny-mlp", 1, 28, 10, seed=0))
     assert not context.has_server_samples
     with pytest.raises(ValueError, match=r"the server has no samples; .* lacks \[server_data\]"):
         context.samples(SERVER)

@@ -30,7 +30,7 @@ def test_nine_classes_have_cifars_labels_and_frogs_none(tmp_path: Path) -> None:
     found, labels = _pick(tmp_path)
     assert found.shape == (27, 3, 32, 32) and found.dtype == np.uint8
     assert np.bincount(labels, minlength=10).tolist() == [3] * 6 + [0] + [3] * 3
-    cars = {image.tobytes() for image in stl10.shrunk(images[own == 3])}
+    cars = {image.tobytes() for image in stl10.shrink(images[own == 3])}
     assert {image.tobytes() for image in found[labels == 1]} == cars, "upright, all of them"
 
 
@@ -39,7 +39,7 @@ def test_a_block_of_nine_pixels_becomes_their_mean() -> None:
     image[0, 0, :3, :3] = np.arange(1, 10).reshape(3, 3)  # the mean is 5
     image[0, 0, 3:, 3:] = 255
     image[0, 0, 0, 5] = 14  # 14 / 9 is 1.56
-    assert stl10.shrunk(image).tolist() == [[[[5, 2], [0, 255]]]]
+    assert stl10.shrink(image).tolist() == [[[[5, 2], [0, 255]]]]
 
 
 def test_fewer_images_are_drawn_without_replacement(tmp_path: Path) -> None:

@@ -14,14 +14,14 @@ from torch import Tensor, nn
 from contracts.training import Task
 from learning.data import datasets, partitions
 from learning.evaluation.scores import evaluate
-from learning.models import catalogue
-from learning.training.context import Context
+from learning.models import registry as models
+from learning.training.context import TrainingContext
 from learning.training.sgd import train
 from protocols.local_rules import LocalRule
 from tests.support.local_training import PARTITION, TINY, context_of, task_of
 
 
-def _reference(context: Context, task: Task) -> tuple[dict[str, np.ndarray], float]:
+def _reference(context: TrainingContext, task: Task) -> tuple[dict[str, np.ndarray], float]:
     """The same training as everybody writes it, with torch.optim.SGD."""
     module = context.module
     optimizer = torch.optim.SGD(
@@ -44,7 +44,7 @@ def _reference(context: Context, task: Task) -> tuple[dict[str, np.ndarray], flo
             loss.backward()
             optimizer.step()
             total += float(loss.detach()) * len(batch)
-    return catalogue.export(module), total / len(labels)
+    return models.export_weights(module), total / len(labels)
 
 
 @pytest.mark.parametrize("model", ["lenet5", "tiny-mlp"])
@@ -93,7 +93,7 @@ def test_unshuffled_training_does_not_depend_on_the_seed() -> None:
 
 def test_dropout_follows_the_seed() -> None:
     module = nn.Sequential(nn.Flatten(), nn.Dropout(0.5), nn.Linear(784, 10))
-    context = Context(TINY, PARTITION, module)
+    context = TrainingContext(TINY, PARTITION, module)
     task = task_of(context, shuffle=False)
     one, same, other = (train(replace(task, seed=seed), context) for seed in (1, 1, 2))
     assert np.array_equal(one.tensors["2.weight"], same.tensors["2.weight"])
@@ -102,7 +102,7 @@ def test_dropout_follows_the_seed() -> None:
 
 def test_training_updates_batch_norm_statistics() -> None:
     module = nn.Sequential(nn.BatchNorm2d(1), nn.Flatten(), nn.Linear(784, 10))
-    context = Context(TINY, PARTITION, module)
+    context = TrainingContext(TINY, PARTITION, module)
     task = task_of(context, epochs=1)
     result = train(task, context)
     assert list(result.tensors) == list(task.tensors)
@@ -172,8 +172,8 @@ def test_reported_loss_leaves_out_what_the_rule_adds() -> None:
 
 def test_lenet_learns_the_generated_data_quickly() -> None:
     everything = [np.arange(len(TINY.train_labels))]
-    context = Context(TINY, everything, catalogue.build("lenet5", 1, 28, 10, seed=0))
-    start = evaluate(catalogue.export(context.module), context)
+    context = TrainingContext(TINY, everything, models.build("lenet5", 1, 28, 10, seed=0))
+    start = evaluate(models.export_weights(context.module), context)
     result = train(task_of(context, epochs=1, learning_rate=0.01, batch_size=20), context)
     end = evaluate(result.tensors, context)
     assert start.accuracy < 0.3
@@ -225,11 +225,11 @@ def test_context_is_read_from_the_run_directory(
     many = partitions.make("iid", TINY.train_labels, 12, 20, None, 0)
     named = {f"client{i}": part for i, part in enumerate(many, 1)}
     np.savez(tmp_path / "partition.npz", allow_pickle=False, **named)
-    context = Context.load(tmp_path)
+    context = TrainingContext.load(tmp_path)
     assert len(context.partition) == 12
     np.testing.assert_array_equal(context.partition[11], many[11])
-    expected = catalogue.export(catalogue.build("lenet5", 1, 28, classes, seed=3))
-    exported = catalogue.export(context.module)
+    expected = models.export_weights(models.build("lenet5", 1, 28, classes, seed=3))
+    exported = models.export_weights(context.module)
     assert list(exported) == list(expected)
     assert all(np.array_equal(exported[name], array) for name, array in expected.items())
     assert context.device.type == ("cuda" if torch.cuda.is_available() else "cpu")
@@ -237,8 +237,8 @@ def test_context_is_read_from_the_run_directory(
 
 def test_samples_of_a_restricted_set_are_those_its_labels_belong_to() -> None:
     some = datasets.load("tiny", None, classes=3)
-    module = catalogue.build("tiny-mlp", some.channels, some.size, some.classes, seed=0)
-    context = Context(some, [np.array([5, 0, 9])], module)
+    module = models.build("tiny-mlp", some.channels, some.size, some.classes, seed=0)
+    context = TrainingContext(some, [np.array([5, 0, 9])], module)
     images, labels = context.samples(0)
     rows = np.flatnonzero(TINY.train_labels < 3)[[5, 0, 9]]
     np.testing.assert_array_equal(labels.numpy(), TINY.train_labels[rows])

@@ -10,8 +10,8 @@ import torch
 
 from contracts.training import EXTRA_IMAGES, EXTRA_LABELS, SERVER, Task
 from learning.data import datasets
-from learning.models import catalogue
-from learning.training.context import Context
+from learning.models import registry as models
+from learning.training.context import TrainingContext
 from learning.training.sgd import train
 from learning.workers.task_files import read_task, write_task
 from protocols.local_rules import LocalRule
@@ -23,12 +23,12 @@ OWN, EXTRA = np.arange(33), np.arange(33, 50)
 MODELS = ["lenet5", "tiny-mlp"]  # LeNet-5 goes through C where there is a compiler
 
 
-def _context(model: str, part: np.ndarray = OWN, **options: Any) -> Context:
-    return Context(TINY, [part], catalogue.build(model, 1, 28, 10, seed=3), **options)
+def _context(model: str, part: np.ndarray = OWN, **options: Any) -> TrainingContext:
+    return TrainingContext(TINY, [part], models.build(model, 1, 28, 10, seed=3), **options)
 
 
-def _task(context: Context, **changes: Any) -> Task:
-    weights = catalogue.export(context.module)
+def _task(context: TrainingContext, **changes: Any) -> Task:
+    weights = models.export_weights(context.module)
     task = Task("job", 0, 2, 10, 0.02, 0.9, 1e-3, True, 11, "", {}, weights)
     return replace(task, **changes)
 
@@ -59,7 +59,7 @@ def test_shared_samples_can_train_beside_a_local_rule() -> None:
     context = _context("lenet5")
     result = train(_with_extra(_task(context)), context, rule=LocalRule())
     assert result.samples == 50
-    assert set(result.tensors) == set(catalogue.export(context.module))
+    assert set(result.tensors) == set(models.export_weights(context.module))
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from learning.models import flops
-from learning.training.context import Context
+from learning.training.context import TrainingContext
 from learning.training.sgd import train
 from protocols import fedprox, fedrl, layers
 from protocols.costs import StepCosts
@@ -37,7 +37,7 @@ def review(rule: fedrl.LocalRule, model: nn.Module, images: Tensor, step: int) -
 
 def test_the_loss_is_half_mu_times_the_distance_of_the_batchs_representations() -> None:
     model, rule, images = TwoLayers(), fedrl.LocalRule({"mu": 0.5}), torch.tensor([[3.0], [4.0]])
-    with rule.watching(model):
+    with rule.attached_to(model):
         nn.init.constant_(model.first.weight, 4.0)  # the local model moves, the global one stays
 
         first, second = (review(rule, model, images, step) for step in (0, 1))
@@ -48,7 +48,7 @@ def test_the_loss_is_half_mu_times_the_distance_of_the_batchs_representations() 
 
 def test_its_gradient_reaches_the_reviewed_layer_and_those_before_it() -> None:
     model, rule, images = TwoLayers(), fedrl.LocalRule({"mu": 0.5}), torch.tensor([[3.0], [4.0]])
-    with rule.watching(model):
+    with rule.attached_to(model):
         nn.init.constant_(model.first.weight, 4.0)
         review(rule, model, images, step=0).backward()
     first, second = model.first.weight.grad, model.second.weight.grad
@@ -61,7 +61,7 @@ def test_its_gradient_reaches_the_reviewed_layer_and_those_before_it() -> None:
 
 def test_equal_models_give_a_gradient_of_zero_and_no_nan() -> None:
     model, rule = TwoLayers(), fedrl.LocalRule({"mu": 0.5})
-    with rule.watching(model):
+    with rule.attached_to(model):
         loss = review(rule, model, torch.tensor([[3.0]]), step=0)
         loss.backward()
 
@@ -105,7 +105,7 @@ def test_only_the_first_layers_of_the_global_model_are_run() -> None:
 
     model = nn.Sequential(Named("a"), nn.ReLU(), Named("b"), Named("c"))
     rule = fedrl.LocalRule({"mu": 0.5})
-    with rule.watching(model):
+    with rule.attached_to(model):
         for step in range(3):
             run.append(f"step {step}:")
             review(rule, model, torch.ones(1, 2), step)
@@ -116,7 +116,7 @@ def test_only_the_first_layers_of_the_global_model_are_run() -> None:
 
 def test_training_leaves_no_hook_behind_and_the_global_model_as_it_came() -> None:
     module = nn.Sequential(nn.Flatten(), nn.Linear(784, 8), nn.BatchNorm1d(8), nn.Linear(8, 10))
-    context = Context(TINY, PARTITION, module)
+    context = TrainingContext(TINY, PARTITION, module)
     task = task_of(context, rule="fedrl", settings={"mu": 0.01})
     before = {name: tensor.copy() for name, tensor in task.tensors.items()}
 

@@ -8,7 +8,7 @@ from contracts.training import Result
 from protocols import ds, dsl, fedavg, fsl, fsl_p
 from protocols.averaging import WeightedMean
 from protocols.base import Facts, Package, Tensors
-from protocols.server_learning import step
+from protocols.server_learning import server_step
 from protocols.wire import Refused
 from scenarios import loader, planner
 from scenarios.task_facts import TaskFacts
@@ -49,7 +49,7 @@ def test_statistics_of_batch_normalisation_are_averaged_not_stepped() -> None:
     mean = WeightedMean()
     mean.add({"bn.running_var": np.full(1, 0.1, np.float32)}, 1)
 
-    assert step(before, mean, 2.0)["bn.running_var"].tolist() == pytest.approx([0.1])
+    assert server_step(before, mean, 2.0)["bn.running_var"].tolist() == pytest.approx([0.1])
 
 
 def test_without_gamma_and_with_eta_g_1_it_is_fedavg_to_the_bit() -> None:
@@ -159,7 +159,7 @@ def test_shared_samples_travel_to_a_client_and_into_its_training(kind: type[fsl.
     client.receive_data(package)
     work = client.work(Package({"epochs": 1}, model(0, 0)))
 
-    assert work.more_samples == 3
+    assert work.extra_samples == 3
     assert work.tensors["samples/labels"].tolist() == [0, 1, 2]
     assert work.tensors["samples/labels"].dtype == np.int64
     assert np.array_equal(work.tensors["samples/images"], data()["images"])

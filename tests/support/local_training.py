@@ -7,8 +7,8 @@ import torch
 
 from contracts.training import Task
 from learning.data import datasets, partitions
-from learning.models import catalogue
-from learning.training.context import Context
+from learning.models import registry as models
+from learning.training.context import TrainingContext
 
 torch.set_num_threads(1)  # as in the workers
 
@@ -17,13 +17,13 @@ TINY = datasets.load("tiny", None)
 PARTITION = partitions.make("iid", TINY.train_labels, CLIENTS, 64, None, 0)
 
 
-def context_of(model: str = "lenet5", **options: Any) -> Context:
+def context_of(model: str = "lenet5", **options: Any) -> TrainingContext:
     """Four clients with 64 samples each."""
-    module = catalogue.build(model, TINY.channels, TINY.size, TINY.classes, seed=3)
-    return Context(TINY, PARTITION, module, **options)
+    module = models.build(model, TINY.channels, TINY.size, TINY.classes, seed=3)
+    return TrainingContext(TINY, PARTITION, module, **options)
 
 
-def task_of(context: Context, **changes: Any) -> Task:
+def task_of(context: TrainingContext, **changes: Any) -> Task:
     """Two epochs of seven batches from the context's own weights."""
     task = Task(
         job="client0-r0",
@@ -37,6 +37,6 @@ def task_of(context: Context, **changes: Any) -> Task:
         seed=11,
         rule="",
         settings={},
-        tensors=catalogue.export(context.module),
+        tensors=models.export_weights(context.module),
     )
     return replace(task, **changes)

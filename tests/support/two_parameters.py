@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from contracts.training import Task
-from learning.training.sgd import with_torch
+from learning.training.sgd import train_with_torch
 from protocols.base import Tensors
 from protocols.local_rules import LocalRule
 
@@ -51,5 +51,5 @@ def trained(
     )
     order = torch.zeros(steps, 1, dtype=torch.int64)
     images, labels = torch.tensor([[X]]), torch.tensor([0])
-    _, sent = with_torch(module, images, labels, order, task, rule)
+    _, sent = train_with_torch(module, images, labels, order, task, rule)
     return {"weight": module.weight.detach().numpy().copy()}, sent

@@ -77,23 +77,23 @@ def _construct(name: str, channels: int, size: int, classes: int) -> nn.Module:
     return nn.Sequential(nn.Flatten(), nn.Linear(inputs, 16), nn.ReLU(), nn.Linear(16, classes))
 
 
-def weights(module: nn.Module) -> Iterator[tuple[str, Tensor]]:
+def named_weights(module: nn.Module) -> Iterator[tuple[str, Tensor]]:
     """Parameters and float buffers in state_dict order: what federated methods average."""
     for name, tensor in module.state_dict().items():
         if tensor.is_floating_point():  # leaves out BatchNorm's num_batches_tracked
             yield name, tensor
 
 
-def export(module: nn.Module) -> dict[str, np.ndarray]:
+def export_weights(module: nn.Module) -> dict[str, np.ndarray]:
     """Copies of the weights, which later training does not change."""
-    return {name: tensor.cpu().numpy().copy() for name, tensor in weights(module)}
+    return {name: tensor.cpu().numpy().copy() for name, tensor in named_weights(module)}
 
 
 def load_weights(module: nn.Module, tensors: Mapping[str, np.ndarray]) -> None:
     """Copies the arrays into the module; names the module does not know are left alone."""
     import torch
 
-    for name, tensor in weights(module):
+    for name, tensor in named_weights(module):
         if tensors[name].shape != tuple(tensor.shape):
             raise ValueError(f"{name} has shape {tensors[name].shape}, not {tuple(tensor.shape)}")
         # torch.tensor copies, so that arrays which lie read-only on a wire frame are welcome.
