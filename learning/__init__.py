@@ -1,1 +1,1 @@
-"""Data sets, partitions, models, local training and evaluation. It knows no network."""
+"""Data sets, partitions, models, local training and evaluation; nothing here uses the network."""

@@ -1,4 +1,4 @@
-"""The user's cache directory, and files in it that are either whole or absent."""
+"""The user's cache directory, whose files are written so that they are complete or absent."""
 
 import json
 import os
@@ -12,13 +12,13 @@ import numpy as np
 
 
 def cache_dir() -> Path:
-    """`metronome` under XDG_CACHE_HOME, or under ~/.cache when that is not set."""
+    """Return `metronome` under XDG_CACHE_HOME, or under ~/.cache if that is not set."""
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "metronome"
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Writes aside, then renames."""
+    """Write to a temporary file and rename it, so that no reader sees half a file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, aside = tempfile.mkstemp(dir=path.parent, prefix=".aside-")
     try:
@@ -31,7 +31,7 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def write_arrays(folder: Path, arrays: Mapping[str, np.ndarray]) -> None:
-    """Writes every array as NAME.npy into a folder beside `folder`, then renames that folder."""
+    """Write every array as NAME.npy into a temporary folder, then rename that to `folder`."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     aside = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".aside-"))
     try:
@@ -48,7 +48,7 @@ def write_arrays(folder: Path, arrays: Mapping[str, np.ndarray]) -> None:
 
 
 def read_arrays(folder: Path, names: tuple[str, ...]) -> dict[str, np.ndarray] | None:
-    """Maps the arrays into memory that all processes share; None when they are not there."""
+    """Map the arrays into memory shared by all processes; return None if any is missing."""
     try:
         return {
             name: np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)

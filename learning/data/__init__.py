@@ -1,1 +1,1 @@
-"""Data sets, and how their samples are dealt out to clients and server."""
+"""Data sets, and how their samples are distributed to clients and the server."""

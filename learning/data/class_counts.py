@@ -1,4 +1,4 @@
-"""Which client has how many samples of which class: data.csv, written before a run."""
+"""How many samples of each class every client has: data.csv, written before a run."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,12 +10,12 @@ from contracts.tables import HOLDING_COLUMNS
 
 
 def class_counts(labels: np.ndarray, parts: Sequence[np.ndarray], classes: int) -> np.ndarray:
-    """A row for each client, a column for each class."""
+    """Count samples in a table with a row for each client and a column for each class."""
     return np.array([np.bincount(labels[part], minlength=classes) for part in parts])
 
 
 def write_counts(path: Path, counts: np.ndarray) -> None:
-    """A line for every class that a client has."""
+    """Write data.csv, with a line for every class of which a client has samples."""
     rows = ((c, k, counts[c, k]) for c, k in zip(*np.nonzero(counts), strict=True))
     lines = [f"{client_name(client)},{number},{samples}\n" for client, number, samples in rows]
     path.write_text(",".join(HOLDING_COLUMNS) + "\n" + "".join(lines))

@@ -1,6 +1,6 @@
-"""Data sets by name: where they are looked for, and how they are kept decoded between runs.
+"""Load data sets by name, and cache them decoded between runs.
 
-Nothing here imports torch until a file must be decoded, so that names can be checked at once.
+Nothing here imports torch until a file must be decoded, so checking a name is fast.
 """
 
 import contextlib
@@ -32,7 +32,11 @@ Arrays = dict[str, np.ndarray]
 
 @dataclass(frozen=True)
 class Dataset:
-    """Images are uint8 (N, C, H, W), labels int64; mean and std are per channel, of 0..1 pixels."""
+    """A data set in memory or mapped from the cache.
+
+    Images are uint8 of shape (N, C, H, W), labels are int64. `mean` and `std` are per channel, for
+    pixels scaled to 0..1.
+    """
 
     name: str
     train_images: np.ndarray | SelectedRows
@@ -45,7 +49,7 @@ class Dataset:
 
     @property
     def channels(self) -> int:
-        """The colour channels of an image."""
+        """The number of colour channels of an image."""
         return int(self.train_images.shape[1])
 
     @property
@@ -56,15 +60,15 @@ class Dataset:
 
 @dataclass(frozen=True)
 class _Source:
-    """What is known of a data set before it is read: its torchvision class and that one's files."""
+    """What is known about a data set before reading it: its torchvision class and files."""
 
     torchvision: str
     files: tuple[str, ...]
     mean: tuple[float, ...]
     std: tuple[float, ...]
     classes: int = 10
-    split: str | None = None  # of those that have several, the one meant
-    transposed: bool = False  # whether its images are stored transposed
+    split: str | None = None  # which split, if torchvision offers several
+    transposed: bool = False  # the files hold the images transposed
 
 
 _IDX_FILES = tuple(
@@ -116,8 +120,11 @@ NAMES = (*_KNOWN, "tiny")
 
 
 def load(name: str, data_dir: Path | None, classes: int | None = None) -> Dataset:
-    """The data set, from the first place that has it: data_dir (or METRONOME_DATA), Debian's
-    package, torchvision's download; of its classes only the first ones, when a number is given."""
+    """Load the data set from the first place that has it.
+
+    The places are, in order, data_dir (or METRONOME_DATA), Debian's package, and torchvision's
+    download. If `classes` is given, only samples of that many first classes are returned.
+    """
     if name not in NAMES:
         raise BadInput(_unknown(name))
     there = tiny.CLASSES if name == "tiny" else _KNOWN[name].classes
@@ -130,7 +137,7 @@ def load(name: str, data_dir: Path | None, classes: int | None = None) -> Datase
 
 
 def _first_classes(whole: Dataset, classes: int) -> Dataset:
-    """The samples of the first classes; the images stay where they are."""
+    """Select the samples of the first classes, without copying the images."""
     train, test = (
         np.flatnonzero(labels < classes) for labels in (whole.train_labels, whole.test_labels)
     )
@@ -163,7 +170,7 @@ def _unknown(name: str) -> str:
 
 
 def data_root(data_dir: Path | None) -> Path | None:
-    """The directory in torchvision's layout: the given one, or METRONOME_DATA's."""
+    """Return the directory in torchvision's layout: the given one, or METRONOME_DATA."""
     environment = os.environ.get("METRONOME_DATA")
     root = data_dir or (Path(environment) if environment else None)
     if root is not None and not root.is_dir():
@@ -227,20 +234,20 @@ def _cached(key: str, decode: Callable[[], Arrays]) -> Arrays:
     if arrays is not None:
         return arrays
     decoded = decode()
-    # Without room or permission to keep it this run does with the copy in memory.
+    # If the cache cannot be written, this run uses the copy in memory.
     with contextlib.suppress(OSError):
         write_arrays(folder, decoded)
     return read_arrays(folder, _PARTS) or decoded
 
 
 def _fingerprint(files: list[Path]) -> str:
-    """Changes when a source file is replaced, without reading it."""
+    """Identify the files by path, size and time stamp, without reading them."""
     stamps = [(str(f.resolve()), f.stat().st_size, f.stat().st_mtime_ns) for f in files]
     return hashlib.sha256(repr(stamps).encode()).hexdigest()[:12]
 
 
 class _Unreadable(Exception):
-    """Why a data set's files could not be decoded, as half a sentence."""
+    """A data set's files could not be decoded; the message is half a sentence saying why."""
 
 
 def _decode_idx(files: list[Path]) -> Arrays:
@@ -269,13 +276,13 @@ def _decode_torchvision(known: _Source, root: Path, download: bool) -> Arrays:
             images = images[:, np.newaxis] if images.ndim == 3 else images.transpose(0, 3, 1, 2)
             arrays[f"{part}_images"] = np.ascontiguousarray(images)
             arrays[f"{part}_labels"] = np.asarray(samples.targets, np.int64)
-    except Exception as error:  # torchvision lets everything through, from OSError to pickle's own
+    except Exception as error:  # torchvision raises anything, from OSError to pickle errors
         raise _Unreadable(_first_line(error)) from error
     return arrays
 
 
 def _download(known: _Source) -> Arrays:
-    """Downloads aside, so that an interrupted download leaves nothing that looks whole."""
+    """Download into a temporary folder, so that an interrupted download leaves nothing."""
     parent = cache_dir() / "data"
     try:
         parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""The IDX files of the MNIST family, plain or gzipped."""
+"""Reader for the IDX files of the MNIST family, plain or gzipped."""
 
 import gzip
 from pathlib import Path
@@ -7,7 +7,7 @@ import numpy as np
 
 
 def read_idx(path: Path) -> np.ndarray:
-    """Unsigned bytes in the shape the header names; ValueError when the file is not that."""
+    """Read unsigned bytes in the shape given by the header; raise ValueError for other files."""
     opener = gzip.open if path.suffix == ".gz" else open
     with opener(path, "rb") as file:
         content = file.read()

@@ -1,4 +1,4 @@
-"""Partition `labels-per-client`: every client has samples of C labels, as many of each.
+"""Partition `labels-per-client`: every client has equally many samples of each of C labels.
 
 FSL, section V-A: n_i = n / N samples of C label classes, n_i / C of each, without replacement.
 """
@@ -15,10 +15,11 @@ def deal(
     samples_per_client: int | None,
     rng: np.random.Generator,
 ) -> list[np.ndarray]:
-    """For every client the indices of its samples of `chosen` labels, disjoint.
+    """Return for every client the indices of its samples, of `chosen` labels; no sample twice.
 
-    Without a number of samples those of a label are shared out among the clients that have it:
-    where N C is no multiple of the labels, sizes are then only roughly equal, as in the paper.
+    Without `samples_per_client`, all samples of a label are divided among the clients that have
+    the label. Sizes are then only roughly equal where N C is not a multiple of the number of
+    labels, as in the paper.
     """
     classes = np.unique(labels)
     size = samples_per_client or len(labels) // clients
@@ -59,9 +60,9 @@ def deal(
 def _choose(
     there: np.ndarray, clients: int, chosen: int, size: float, rng: np.random.Generator
 ) -> np.ndarray:
-    """Row by row a client's labels, those with most stock left first and equal ones at random."""
+    """Choose labels, one row per client: those with most samples left, ties at random."""
     each = size / chosen
-    # A client asks for a label once: what no number of clients can take does not count as stock.
+    # A client takes a label at most once, so a label cannot have more takers than clients.
     left = np.minimum(there / each, clients)
     rows = []
     for _ in range(clients):
@@ -72,7 +73,7 @@ def _choose(
 
 
 def _equal(there: np.ndarray, choice: np.ndarray, size: int) -> np.ndarray:
-    """A row for each client: of each label n_i / C samples, one more where most are left."""
+    """Give each client n_i / C samples per label, and the remainder where most samples are left."""
     clients, chosen = choice.shape
     numbers = np.zeros((clients, len(there)), np.int64)
     left = there.copy()
@@ -85,7 +86,7 @@ def _equal(there: np.ndarray, choice: np.ndarray, size: int) -> np.ndarray:
 
 
 def _shared_out(there: np.ndarray, choice: np.ndarray) -> np.ndarray:
-    """A row for each client: an equal share of its labels, one more for those who have least."""
+    """Divide each label equally among its clients; the remainder goes to those with least."""
     numbers = np.zeros((len(choice), len(there)), np.int64)
     for label, count in enumerate(there):
         takers = np.flatnonzero((choice == label).any(axis=1))

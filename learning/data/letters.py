@@ -1,8 +1,8 @@
 """The synthetic characters of FSLsyn: EMNIST's classes written in a cursive font (FSL, footnote 6).
 
-Each character stands in the middle of a figure of 2 x 2 inches with 72 pixels an inch, in three
-sizes and five rotations, and the figure is then made 28 x 28: 15 images a class, white on black.
-The paper names no font; this one is URW's Zapf Chancery.
+Each character is drawn in the middle of a figure of 2 x 2 inches at 72 pixels per inch, in three
+sizes and five rotations, and the figure is then scaled to 28 x 28 pixels: 15 images per class,
+white on black. The paper does not name its font; this one is URW's Zapf Chancery.
 """
 
 from pathlib import Path
@@ -15,10 +15,10 @@ from contracts.errors import BadInput
 FONT = Path("/usr/share/fonts/opentype/urw-base35/Z003-MediumItalic.otf")
 _PACKAGE = "fonts-urw-base35"
 
-# The classes of EMNIST's balanced split in their order; small letters that look like their
-# capitals are one class with these.
+# The classes of EMNIST's balanced split in order. Small letters that look like their capitals
+# share the capitals' class.
 CHARACTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabdefghnqrt"
-SIZES = (100, 110, 120)  # in points, of which an inch has 72
+SIZES = (100, 110, 120)  # in points, 72 per inch
 ROTATIONS = (-20, -10, 0, 10, 20)  # in degrees
 MOST = len(SIZES) * len(ROTATIONS)
 
@@ -27,7 +27,7 @@ _SIDE = 28
 
 
 def draw(classes: int, per_class: int) -> tuple[np.ndarray, np.ndarray]:
-    """The first classes, each with its first images: size by size, and within it by rotation."""
+    """Draw `per_class` images of each of the first classes, ordered by size, then by rotation."""
     if per_class > MOST:
         raise BadInput(
             f"server_data.per_class: {per_class}, and there are {MOST} letters a class; ask for"
@@ -52,7 +52,7 @@ def draw(classes: int, per_class: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _written(character: str, font: ImageFont.FreeTypeFont) -> Image.Image:
-    """The character with its ink in the middle of the figure."""
+    """Draw the character with its ink centred in the figure."""
     figure = Image.new("L", (_FIGURE, _FIGURE), 0)
     pen = ImageDraw.Draw(figure)
     left, top, right, bottom = pen.textbbox((0, 0), character, font)

@@ -1,6 +1,6 @@
 """Partition `main-classes`: every client has samples of two of its home cell's main classes.
 
-A cell's main classes are its equal share of all classes, in a row (multi-cell, section IV).
+A cell's main classes are its equal share of all classes, consecutive (multi-cell, section IV).
 """
 
 from collections.abc import Sequence
@@ -9,11 +9,11 @@ import numpy as np
 
 from contracts.errors import BadInput
 
-_CHOSEN = 2  # classes of one client
+_CHOSEN = 2  # classes per client
 
 
 def main_classes(cell: int, cells: int, classes: int) -> list[int]:
-    """The classes that a cell's own clients have: an equal share of all, in a row."""
+    """Return the classes of a cell's own clients: an equal share of all classes, consecutive."""
     each = classes // cells
     return list(range(cell * each, (cell + 1) * each))
 
@@ -25,9 +25,10 @@ def deal(
     samples_per_client: int | None,
     rng: np.random.Generator,
 ) -> list[np.ndarray]:
-    """For every client the indices of its samples, disjoint, as many of either of its classes.
+    """Return for every client the indices of its samples, equally many of each class.
 
-    Without a number of samples all clients get the same: as many as the scarcest class allows.
+    No sample is given twice. Without `samples_per_client`, all clients get equally many samples, as
+    many as the scarcest class allows.
     """
     classes = int(labels.max()) + 1
     chosen = _choose(classes, homes, cells, rng)
@@ -50,7 +51,7 @@ def deal(
 def _choose(
     classes: int, homes: Sequence[tuple[int, ...]], cells: int, rng: np.random.Generator
 ) -> list[list[int]]:
-    """Every client's classes, from a stream of its own: the others do not change its choice."""
+    """Choose each client's classes from its own random stream, independently of other clients."""
     if classes % cells:
         fitting = classes - classes % cells
         remedy = f"set task.classes to {fitting}" if fitting else "take fewer cells"
@@ -67,14 +68,14 @@ def _choose(
 
 
 def _most(stock: list[np.ndarray], chosen: list[list[int]]) -> int:
-    """The largest number of samples that every client can have."""
+    """Return the largest number of samples that every client can have."""
     takers = np.bincount([label for labels in chosen for label in labels], minlength=len(stock))
     each = min(len(indices) // int(n) for indices, n in zip(stock, takers, strict=True) if n)
     return each * len(chosen[0])
 
 
 def _split(size: int, chosen: list[list[int]]) -> list[dict[int, int]]:
-    """How many samples of each of its classes a client takes; the first may get the odd one."""
+    """Return how many samples of each class a client takes; the first class gets the odd one."""
     return [
         {
             label: size // len(labels) + (position < size % len(labels))

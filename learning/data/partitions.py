@@ -1,7 +1,7 @@
-"""How the training set is dealt out to the clients, by the name of the kind.
+"""Partitions: how the training set is distributed to the clients.
 
-A new kind is one function that returns disjoint index arrays (clients share samples only where
-the scenario says so), its name in NAMES and its case in `make`.
+To add a kind, write a function that returns disjoint index arrays, and add its name to NAMES and a
+case to `make`. Clients share samples only if the scenario says so (`shared`).
 """
 
 import difflib
@@ -13,7 +13,7 @@ from contracts.errors import BadInput
 from learning.data import labels_per_client, main_classes
 
 NAMES = ("iid", "dirichlet", "dirichlet-by-class", "labels-per-client", "main-classes")
-_STREAM = 0x70617274  # keeps the partition's draws apart from others made with the same seed
+_STREAM = 0x70617274  # separates these draws from others made with the same seed
 
 
 def make(
@@ -28,12 +28,12 @@ def make(
     cells: int | None = None,
     labels_each: int | None = None,
 ) -> list[np.ndarray]:
-    """For every client the indices of its training samples; the same for the same seed.
+    """Return for every client the indices of its training samples, determined by the seed.
 
-    With `shared` every client draws from the whole training set, whatever the others have: two may
-    hold the same sample, and all together more than there are. `homes` has for every client the
-    cells it hears, its home cell first (see scenarios.cells); `labels_each` is the number of a
-    client's labels.
+    With `shared`, every client draws from the whole training set independently of the others, so
+    two clients may hold the same sample. `homes` lists for every client the cells within its
+    reach, its home cell first (see scenarios.cells). `labels_each` is the number of labels per
+    client.
     """
     if shared and kind == "dirichlet-by-class":
         raise BadInput(
@@ -78,7 +78,7 @@ def make(
                 )
             if len(homes) != clients:
                 raise ValueError(f"{clients} clients have {len(homes)} homes")
-            _sizes(len(labels), clients, samples_per_client)  # refuses impossible ones
+            _sizes(len(labels), clients, samples_per_client)  # refuses impossible sizes
             return main_classes.deal(labels, homes, cells, samples_per_client, rng)
         case "labels-per-client":
             if labels_each is None:
@@ -91,14 +91,14 @@ def make(
 
 
 def _seed(seed: int, client: int) -> int:
-    """A stream of its own for that client."""
+    """Derive a seed for this client's own random stream."""
     return int(np.random.SeedSequence((seed, _STREAM, client)).generate_state(1, np.uint64)[0])
 
 
 def iid(
     labels: np.ndarray, clients: int, samples_per_client: int | None, rng: np.random.Generator
 ) -> list[np.ndarray]:
-    """Every client draws from all samples alike."""
+    """Give every client samples drawn uniformly from all classes."""
     sizes = _sizes(len(labels), clients, samples_per_client)
     order = rng.permutation(len(labels)).astype(np.int64)
     return np.split(order[: sum(sizes)], np.cumsum(sizes)[:-1])
@@ -111,9 +111,9 @@ def dirichlet(
     samples_per_client: int | None,
     rng: np.random.Generator,
 ) -> list[np.ndarray]:
-    """Every client draws its class proportions from a symmetric Dirichlet distribution.
+    """Draw every client's class proportions from a symmetric Dirichlet distribution.
 
-    A client whose class has run out takes more of its other classes, and at last of whatever is
+    When a class has run out, a client takes more of its other classes, and finally of whatever is
     left, so that all clients get their full number of samples.
     """
     sizes = _sizes(len(labels), clients, samples_per_client)
@@ -137,11 +137,11 @@ def dirichlet_by_class(
     samples_per_client: int | None,
     rng: np.random.Generator,
 ) -> list[np.ndarray]:
-    """Every class is shared out by proportions p_k ~ Dir_N(concentration) (FedRL, section 4.1).
+    """Divide every class by proportions p_k ~ Dir_N(concentration) (FedRL, section 4.1).
 
-    So clients differ in size; `samples_per_client` is their mean, when not all data are used. A
-    client that got nothing at all is given one sample of the largest. Each keeps the data set's own
-    order, which matters to those that do not shuffle.
+    Clients therefore differ in size; `samples_per_client` is their mean if not all data are used.
+    A client left without samples is given one from the largest client. Samples keep the data set's
+    own order, which matters to training without shuffling.
     """
     total = sum(_sizes(len(labels), clients, samples_per_client))
     used = rng.permutation(len(labels))[:total].astype(np.int64)
@@ -158,7 +158,7 @@ def dirichlet_by_class(
 
 
 def sorted_by_class(parts: Sequence[np.ndarray], labels: np.ndarray) -> list[np.ndarray]:
-    """The same samples for every client, class after class; within a class the order stays."""
+    """Reorder every client's samples class by class, keeping the order within a class."""
     return [part[np.argsort(labels[part], kind="stable")] for part in parts]
 
 
@@ -186,7 +186,7 @@ def _sizes(available: int, clients: int, samples_per_client: int | None) -> list
 
 
 def _take(proportions: np.ndarray, left: np.ndarray, size: int) -> np.ndarray:
-    """How many samples of each class: by the proportions as far as the classes last."""
+    """Return how many samples of each class to take: by the proportions, while classes last."""
     taken = np.zeros_like(left)
     while (missing := size - int(taken.sum())) > 0:
         room = left - taken
@@ -198,7 +198,7 @@ def _take(proportions: np.ndarray, left: np.ndarray, size: int) -> np.ndarray:
 
 
 def _apportion(weights: np.ndarray, total: int) -> np.ndarray:
-    """Whole numbers in the given proportions that add up to the total (largest remainders)."""
+    """Split the total into whole numbers in these proportions, by largest remainders."""
     exact = weights / weights.sum() * total
     whole: np.ndarray = np.floor(exact).astype(np.int64)
     short = total - int(whole.sum())

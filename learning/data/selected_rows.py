@@ -1,4 +1,4 @@
-"""Some rows of an array that stays where it is."""
+"""A view of selected rows of an array, which stays where it is."""
 
 from typing import Any
 
@@ -6,10 +6,10 @@ import numpy as np
 
 
 class SelectedRows:
-    """Reads like the array with only these rows, but copies no more of it than is asked for.
+    """Behaves like `array[rows]` for reading, but copies only what is asked for.
 
-    A data set's images lie on disk, mapped by all processes of a run: a copy of most of them would
-    take its own memory in each one.
+    A data set's images are a file mapped by all processes of a run; a copy of most of them would
+    take extra memory in each process.
     """
 
     def __init__(self, array: "np.ndarray | SelectedRows", rows: np.ndarray) -> None:
@@ -25,10 +25,10 @@ class SelectedRows:
 
     @property
     def dtype(self) -> np.dtype:
-        """The type of the array's numbers."""
+        """The array's type."""
         return self._array.dtype
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape that a copy of the chosen rows would have."""
+        """The shape of the selected rows."""
         return (len(self._rows), *self._array.shape[1:])

@@ -1,4 +1,4 @@
-"""The server's own samples D_0, by the kind of [server_data] (FSL, section V)."""
+"""Draw the server's own samples D_0, as the scenario's [server_data] says (FSL, section V)."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from contracts.errors import BadInput
 from learning.data import letters, stl10
 from learning.data.datasets import Dataset
 
-_STREAM = 0x73727672  # keeps these draws apart from others made with the same seed
+_STREAM = 0x73727672  # separates these draws from others made with the same seed
 
 Samples = tuple[np.ndarray, np.ndarray]  # images uint8 (n_0, C, H, W) and labels int64
 
 
 class ServerData(Protocol):
-    """What a scenario's section [server_data] says; only the keys of its kind are set."""
+    """A scenario's section [server_data]; only the keys of its kind are set."""
 
     @property
     def kind(self) -> str:
@@ -52,7 +52,7 @@ def gather(
     seed: int,
     data_dir: Path | None = None,
 ) -> Samples:
-    """The server's images and labels; the same for the same seed."""
+    """Return the server's images and labels, determined by the seed."""
     rng = np.random.default_rng((seed, _STREAM))
     if section.kind == "source":
         return _from_source(section, dataset, data_dir, rng)
@@ -65,9 +65,9 @@ def gather(
 
 
 def _balanced(samples: int, dataset: Dataset, rng: np.random.Generator) -> np.ndarray:
-    """As many of each class as it divides, the rest one each of classes drawn at random.
+    """Draw equally many samples of each class; the remainder goes to classes chosen at random.
 
-    Drawn from all training samples: what the server has, a client may have too (FSL allows it).
+    They are drawn from all training samples, so a client may have them too, as FSL allows.
     """
     each, more = divmod(samples, dataset.classes)
     lucky = set(rng.permutation(dataset.classes)[:more].tolist())
@@ -87,7 +87,7 @@ def _balanced(samples: int, dataset: Dataset, rng: np.random.Generator) -> np.nd
 def _of_clients(
     c: int, s: int, partition: Sequence[np.ndarray], rng: np.random.Generator
 ) -> np.ndarray:
-    """s samples from each of c clients, all drawn at random."""
+    """Draw c clients at random, and s samples from each at random."""
     if c > len(partition):
         raise BadInput(
             f"server_data.clients: {c} of {len(partition)} clients; ask for at most"
@@ -107,7 +107,7 @@ def _of_clients(
 def _from_source(
     section: ServerData, dataset: Dataset, data_dir: Path | None, rng: np.random.Generator
 ) -> Samples:
-    """So many of each class, labelled as the data set's."""
+    """Take `per_class` samples of each class from the other source, with the data set's labels."""
     per_class = section.per_class or 0
     if section.source == "letters":
         return letters.draw(dataset.classes, per_class)

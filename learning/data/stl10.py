@@ -1,7 +1,7 @@
 """STL-10 as the server's source of CIFAR-10's classes, for FSLsyn (FSL, section V-C).
 
-Nine of its classes are CIFAR-10's: its monkeys are left out, and frogs it has none. Its images of
-96 x 96 are made 32 x 32 by averaging blocks of 3 x 3.
+Nine of its classes are also CIFAR-10's: its monkeys are left out, and it has no frogs. Images are
+reduced from 96 x 96 to 32 x 32 pixels by averaging blocks of 3 x 3.
 """
 
 from pathlib import Path
@@ -11,8 +11,8 @@ import numpy as np
 from contracts.errors import BadInput
 from learning.data.datasets import data_root
 
-# STL-10's labels, which count from 1, in its own order: airplane, bird, car, cat, deer, dog,
-# horse, (monkey), ship, truck; and CIFAR-10's for the same.
+# STL-10's label -> CIFAR-10's. STL-10 counts from 1, in the order airplane, bird, car, cat, deer,
+# dog, horse, (monkey), ship, truck.
 CIFAR_LABELS = {1: 0, 2: 2, 3: 1, 4: 3, 5: 4, 6: 5, 7: 7, 9: 8, 10: 9}
 
 _FOLDER = "stl10_binary"  # as torchvision lays it out
@@ -22,7 +22,7 @@ _SIDE, _BLOCK = 96, 3
 def pick(
     data_dir: Path | None, classes: int, per_class: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """So many training images of each shared class below `classes`, with CIFAR-10's labels."""
+    """Draw `per_class` images of each common class below `classes`, with CIFAR-10's labels."""
     images, labels = _read(data_dir)
     chosen, named = [], []
     for own, theirs in CIFAR_LABELS.items():
@@ -36,13 +36,13 @@ def pick(
             )
         chosen.append(rng.choice(there, per_class, replace=False))
         named += [theirs] * per_class
-    # The file has each channel's columns one after the other.
+    # The file stores each channel column by column.
     large = images[np.concatenate(chosen)].swapaxes(2, 3)
     return shrink(large), np.array(named, np.int64)
 
 
 def shrink(images: np.ndarray) -> np.ndarray:
-    """Every block of 3 x 3 pixels becomes one, their mean."""
+    """Replace every block of 3 x 3 pixels by its mean."""
     count, channels, height, width = images.shape
     blocks = images.reshape(count, channels, height // _BLOCK, _BLOCK, width // _BLOCK, _BLOCK)
     means: np.ndarray = np.rint(blocks.mean(axis=(3, 5)))
@@ -50,7 +50,7 @@ def shrink(images: np.ndarray) -> np.ndarray:
 
 
 def _read(data_dir: Path | None) -> tuple[np.ndarray, np.ndarray]:
-    """The training images, mapped, and their labels."""
+    """Return the training images, mapped from the file, and their labels."""
     root = data_root(data_dir)
     files = [(root or Path()) / _FOLDER / name for name in ("train_X.bin", "train_y.bin")]
     if root is None or not all(file.is_file() for file in files):

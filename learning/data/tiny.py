@@ -1,16 +1,16 @@
-"""The generated data set `tiny`: needs no files, and a small model learns it within seconds."""
+"""The generated data set `tiny`, which needs no files and is learnt within seconds."""
 
 import numpy as np
 
 CLASSES = 10
 TRAIN, TEST = 2_000, 500
 SIDE = 28
-_CELLS = 7  # a prototype is a 7x7 pattern, enlarged, so that convolutions find structure in it
+_CELLS = 7  # patterns are 7x7, enlarged, so that convolutions find structure in them
 _NOISE = 50.0
 
 
 def generate() -> dict[str, np.ndarray]:
-    """One random pattern per class, and samples that are their class's pattern plus noise."""
+    """Make one random pattern per class, and samples that are their class's pattern plus noise."""
     rng = np.random.default_rng(20261116)
     patterns = rng.uniform(60, 195, (CLASSES, _CELLS, _CELLS)).astype(np.float32)
     enlarged = patterns.repeat(SIDE // _CELLS, axis=1).repeat(SIDE // _CELLS, axis=2)

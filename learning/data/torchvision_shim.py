@@ -1,8 +1,8 @@
-"""Imports torchvision also where its compiled operators do not fit the installed torch.
+"""Import torchvision even if its compiled operators do not match the installed torch.
 
-The wheel registers fake kernels for two operators that its compiled library defines; beside a torch
-of another build (CPU torch with the ordinary wheel) that library does not load and the import fails
-though the data sets need no operator at all. Declaring the two schemas lets the import through.
+The wheel registers fake kernels for two operators that its compiled library defines. With a torch
+of another build (CPU torch with the ordinary wheel) that library does not load and the import
+fails, although the data sets need no operator. Declaring the two schemas makes the import succeed.
 """
 
 import importlib
@@ -19,7 +19,7 @@ _library: Any = None  # torch forgets the schemas when the Library object dies
 
 
 def import_torchvision() -> ModuleType:
-    """The torchvision package; ImportError when it is not installed."""
+    """Return the torchvision package; raise ImportError if it is not installed."""
     global _library
     try:
         return importlib.import_module("torchvision")

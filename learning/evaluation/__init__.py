@@ -1,1 +1,1 @@
-"""What models are worth: scores on the test set, off the clock."""
+"""Evaluation of models on the test set, off the run's clock."""

@@ -1,4 +1,4 @@
-"""How far the server's and the clients' gradients are from the common one (FSL, B-B3 and Fig. 9).
+"""Distance of the server's and clients' gradients from the common one (FSL, B-B3 and Fig. 9).
 
 xi_t^2 = |grad f_0(x_t) - grad F(x_t)|^2 and G_t^2 = 1/N sum_i |grad f_i(x_t) - grad F(x_t)|^2, with
 F = sum_i p_i f_i and p_i = n_i / n; full gradients, without dropout.
@@ -21,7 +21,7 @@ _BATCH = 500
 
 @dataclass(frozen=True)
 class Dissimilarity:
-    """Both squared; xi is None where the server has no samples."""
+    """xi^2 and G^2 of one model; xi^2 is None if the server has no samples."""
 
     xi_squared: float | None
     g_squared: float
@@ -30,7 +30,7 @@ class Dissimilarity:
 def measure_dissimilarity(
     tensors: Mapping[str, np.ndarray], context: TrainingContext
 ) -> Dissimilarity:
-    """At these weights, over all clients; keeps sums of their gradients, never all of them."""
+    """Measure at these weights, over all clients, keeping only sums of gradients in memory."""
     load_weights(context.module, tensors)
     context.module.eval()
     total = sum(len(part) for part in context.partition)
@@ -44,9 +44,9 @@ def measure_dissimilarity(
         common = common + own * (len(part) / total)
         square += float(own @ own) / clients
     assert isinstance(mean, Tensor) and isinstance(common, Tensor)
-    # The square of each difference, multiplied out; rounding may leave a trifle below 0.
+    # The squared differences, expanded; rounding may leave a value slightly below 0.
     g_squared = square - 2 * float(mean @ common) + float(common @ common)
-    g_squared = 0.0 if g_squared < 0 else g_squared  # what is not a number stays none
+    g_squared = 0.0 if g_squared < 0 else g_squared  # NaN stays NaN
     xi_squared = None
     if context.has_server_samples:
         apart = full_gradient(context.module, *context.samples(SERVER)) - common
@@ -55,7 +55,7 @@ def measure_dissimilarity(
 
 
 def full_gradient(module: nn.Module, images: Tensor, labels: Tensor) -> Tensor:
-    """Of the samples' mean cross entropy, all parameters in one row of float64."""
+    """Return the gradient of the samples' mean cross entropy as one float64 vector."""
     module.zero_grad(set_to_none=True)
     for some, named in zip(images.split(_BATCH), labels.split(_BATCH), strict=True):
         F.cross_entropy(module(some), named, reduction="sum").backward()

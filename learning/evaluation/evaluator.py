@@ -1,9 +1,9 @@
-"""Evaluates models off the clock, a process on the host.
+"""The evaluator: a process on the host that evaluates models off the run's clock.
 
-python -m learning.evaluation.evaluator --run RUN --spool SPOOL takes the models that lie in the
-spool's evaluate directory, oldest first, and adds one line for each to RUN/evaluations.jsonl; where
-a round has a model from each of several edge servers, also one for the average of these; and at the
-rounds that the scenario chose, one for the dissimilarity of gradients at the global model.
+python -m learning.evaluation.evaluator --run RUN --spool SPOOL takes the models in the spool's
+evaluate directory, oldest first, and appends one line for each to RUN/evaluations.jsonl. If a round
+has models from several edge servers, it adds a line for their average; at the rounds chosen by the
+scenario, it adds a line for the dissimilarity of gradients at the global model.
 """
 
 import json
@@ -32,7 +32,7 @@ Line = dict[str, Any]
 
 
 class Evaluator:
-    """Turns models into lines of accuracy and loss."""
+    """Evaluates the models in a spool and writes their accuracy and loss."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class Evaluator:
         self._every = dissimilarity_every
 
     def step(self) -> bool:
-        """Evaluate the oldest model; whether there was one."""
+        """Evaluate the oldest model; return whether there was one."""
         for path in self._spool.models_to_evaluate()[:1]:
             for line in self._evaluated(path):
                 text = json.dumps(line, allow_nan=False)
@@ -60,7 +60,7 @@ class Evaluator:
         return False
 
     def _evaluated(self, path: Path) -> Iterator[Line]:
-        """The model's line, and the average's when it was the last of its round."""
+        """Yield the model's line, then those for the average and the dissimilarity, if due."""
         try:
             message = read_file(path)
             round, key = message.meta[EVALUATED_ROUND], message.meta[EVALUATED_KEY]
@@ -94,7 +94,7 @@ class Evaluator:
         return lines + [_failed(other, AVERAGE, late) for other in self._averages.drop_oldest()]
 
     def _line(self, round: int, key: str, tensors: Tensors) -> Line:
-        """A model that cannot be evaluated has its reason in the line: the others still count."""
+        """Evaluate one model; if that fails, the line says why, and evaluation goes on."""
         try:
             scores = evaluate(tensors, self._context)
         except (KeyError, ValueError, RuntimeError) as error:
@@ -122,7 +122,7 @@ def _reason(error: Exception) -> str:
 
 
 def main() -> None:
-    """Evaluate until the stop file is there and no model is left, or the parent is gone."""
+    """Evaluate until the stop file exists and no model is left, or the parent has gone."""
     arguments = argument_parser("Evaluate the models of a spool.", nice=19).parse_args()
     parent = ParentProcess(arguments.parent)
     os.nice(arguments.nice)

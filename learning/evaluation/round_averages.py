@@ -1,4 +1,4 @@
-"""The plain mean of a round's models, one from each edge server, as they come in."""
+"""The unweighted mean of a round's models, one from each edge server."""
 
 from collections.abc import Mapping
 
@@ -11,20 +11,20 @@ MAX_BYTES = 512 * 2**20
 
 
 class RoundAverages:
-    """Holds one running mean for each round that is not complete yet, within a bound on memory."""
+    """Keeps a running mean for each incomplete round, within a bound on memory."""
 
     def __init__(self, max_bytes: int = MAX_BYTES) -> None:
-        self._held_bytes = max_bytes
+        self._max_bytes = max_bytes
         self._means: dict[int, tuple[WeightedMean, set[str]]] = {}
         self._closed: set[int] = set()
-        self._sum_bytes = 0  # of one round; all models are of one shape
+        self._sum_bytes = 0  # of one round's sum; all models have the same shape
 
     def add(
         self, round: int, key: str, of: int, tensors: Mapping[str, np.ndarray]
     ) -> Tensors | None:
-        """Add one of the `of` models of this round; their mean once all came.
+        """Add one of the `of` models of this round; return their mean once all have come.
 
-        What comes twice counts once: edge servers of one round have different keys.
+        Each key (an edge server's name) counts once per round, even if its model comes twice.
         """
         if round in self._closed:
             return None
@@ -39,12 +39,12 @@ class RoundAverages:
         return mean.mean()
 
     def drop_oldest(self) -> list[int]:
-        """The rounds, begun first, whose sums are dropped for lack of room.
+        """Drop the rounds begun first until the rest fits in memory; return the dropped rounds.
 
-        Edge servers may run many rounds apart, and one that ended leaves its rounds incomplete.
+        Edge servers may be many rounds apart, and one that has ended leaves its rounds incomplete.
         """
         dropped = []
-        while len(self._means) > 1 and len(self._means) * self._sum_bytes > self._held_bytes:
+        while len(self._means) > 1 and len(self._means) * self._sum_bytes > self._max_bytes:
             dropped.append(next(iter(self._means)))
             self._close(dropped[-1])
         return dropped

@@ -17,15 +17,15 @@ _BATCH = 500
 
 @dataclass(frozen=True)
 class Scores:
-    """What one pass over the test set gives."""
+    """The result of one pass over the test set."""
 
-    accuracy: float  # the share of samples classified rightly
+    accuracy: float  # the share of samples classified correctly
     loss: float  # their mean cross entropy
-    by_class: list[float | None]  # each class's accuracy; None without samples of it
+    by_class: list[float | None]  # accuracy of each class; None if it has no samples
 
 
 def evaluate(tensors: Mapping[str, np.ndarray], context: TrainingContext) -> Scores:
-    """How well these weights classify the test set, over all and class by class."""
+    """Evaluate these weights on the test set, overall and class by class."""
     module, dataset = context.module, context.dataset
     load_weights(module, tensors)
     module.eval()

@@ -1,1 +1,1 @@
-"""The networks that are trained, by name, and what a training step of each costs."""
+"""The models that can be trained, and the cost of their training steps."""

@@ -1,7 +1,7 @@
-"""What one training step costs, counted once per model, image shape and batch size.
+"""The cost of one training step, counted once per model, image shape and batch size.
 
-A multiplication and an addition count as two operations, as torch's counter has it. The counts are
-kept on disk, so that planning a run does not import torch.
+A multiplication and an addition count as two operations, as in torch's counter. The counts are
+cached on disk, so that planning a run does not import torch.
 """
 
 import hashlib
@@ -21,17 +21,17 @@ DEFINITIONS = (
 
 
 def training_flops(model: str, channels: int, size: int, classes: int, batch_size: int) -> int:
-    """Floating-point operations of one training step: forward and backward."""
+    """Return the floating-point operations of one training step, forward and backward."""
     return int(_counts(model, channels, size, classes, batch_size)["training"])
 
 
 def forward_flops(model: str, channels: int, size: int, classes: int, batch_size: int) -> int:
-    """Floating-point operations of the forward pass alone."""
+    """Return the floating-point operations of the forward pass alone."""
     return int(_counts(model, channels, size, classes, batch_size)["forward"])
 
 
 def step_costs(model: str, channels: int, size: int, classes: int, batch_size: int) -> StepCosts:
-    """The forward pass layer by layer, for methods whose local step does more than plain SGD."""
+    """Return layer-by-layer costs, for methods whose local step does more than plain SGD."""
     counts = _counts(model, channels, size, classes, batch_size)
     return StepCosts(
         parameters=counts["parameters"],
@@ -42,7 +42,7 @@ def step_costs(model: str, channels: int, size: int, classes: int, batch_size: i
 
 
 def model_bytes(model: str, channels: int, size: int, classes: int) -> int:
-    """Bytes of the weights as they are exported and sent."""
+    """Return the size of the weights in bytes, as they are exported and sent."""
     return int(_counts(model, channels, size, classes, 1)["bytes"])
 
 
@@ -60,7 +60,7 @@ def _counts(model: str, channels: int, size: int, classes: int, batch_size: int)
 
 
 def _definitions() -> str:
-    """Changes with the files that define the models, and with this one: no stale count is used."""
+    """Hash the files that define the models and this one, so that no outdated count is used."""
     folder = Path(__file__).parent
     content = b"".join((folder / file).read_bytes() for file in (*DEFINITIONS, Path(__file__).name))
     return hashlib.sha256(content).hexdigest()[:12]
@@ -72,7 +72,7 @@ def _count(model: str, channels: int, size: int, classes: int, batch_size: int) 
 
     module = models.build(model, channels, size, classes, seed=0)
     sent = sum(array.nbytes for array in models.export_weights(module).values())
-    # Meta tensors have shapes but no content: the operations are counted, not computed.
+    # Meta tensors have shapes but no content, so operations are counted without being computed.
     module.to("meta")
     images = torch.empty(batch_size, channels, size, size, device="meta")
     layers: list[tuple[int, int]] = []

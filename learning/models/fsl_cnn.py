@@ -11,12 +11,12 @@ class FslEmnistCNN(nn.Module):
         super().__init__()
         self.conv1 = nn.Conv2d(channels, 32, 3, padding=1)
         self.conv2 = nn.Conv2d(32, 64, 3)
-        side = (size - 2) // 2  # the second convolution takes a pixel off each edge
+        side = (size - 2) // 2  # the second convolution removes a pixel at each edge
         self.fc1 = nn.Linear(64 * side * side, 128)
         self.fc2 = nn.Linear(128, classes)
 
     def forward(self, x: Tensor) -> Tensor:
-        """The scores of each class for a batch of images."""
+        """Return the class scores for a batch of images."""
         # Pooling before ReLU gives the same values as after it, with a quarter of the work.
         x = F.relu(self.conv1(x))
         x = F.relu(F.max_pool2d(self.conv2(x), 2))
@@ -38,7 +38,7 @@ class FslCifarCNN(nn.Module):
         self.fc2 = nn.Linear(128, classes)
 
     def forward(self, x: Tensor) -> Tensor:
-        """The scores of each class for a batch of images."""
+        """Return the class scores for a batch of images."""
         x = F.relu(F.max_pool2d(self.conv1(x), 2))
         x = F.relu(F.max_pool2d(self.conv2(x), 2))
         x = F.dropout(x, 0.25, self.training)

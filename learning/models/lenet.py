@@ -1,7 +1,7 @@
 """LeNet-5 (LeCun et al. 1998) as federated learning uses it: ReLU and max pooling.
 
 With ReLU instead of the original tanh it trains in fewer rounds, and most papers compared here
-mean this one: 61,706 parameters for 1x28x28 images, 62,006 for 3x32x32.
+use this variant: 61,706 parameters for 1x28x28 images, 62,006 for 3x32x32.
 """
 
 import torch
@@ -12,16 +12,16 @@ _SMALL_BATCH = 16
 
 
 class Convolution(nn.Conv2d):
-    """nn.Conv2d that takes torch's own kernel for small batches on the CPU, and oneDNN's otherwise.
+    """nn.Conv2d, but with torch's own kernel instead of oneDNN's for small batches on the CPU.
 
-    oneDNN needs longer to set up so small a convolution than to compute it: a training step of
-    LeNet-5 with 10 samples takes a fifth less time this way, one with 32 samples no less.
+    oneDNN takes longer to set up such a small convolution than to compute it: a training step of
+    LeNet-5 with 10 samples takes a fifth less time this way; with 32 samples there is no gain.
     """
 
     def forward(self, x: Tensor) -> Tensor:
-        """The convolution of a batch of images."""
+        """Return the convolution of a batch of images."""
         if x.device.type == "cpu" and len(x) <= _SMALL_BATCH:
-            # This kernel reads its input as dense rows of NCHW whatever the strides say.
+            # This kernel ignores strides and reads its input as contiguous NCHW.
             outputs: Tensor = torch.ops.aten.thnn_conv2d(
                 x.contiguous(), self.weight, self.kernel_size, self.bias, self.stride, self.padding
             )
@@ -34,7 +34,7 @@ class LeNet5(nn.Module):
 
     def __init__(self, channels: int, size: int, classes: int) -> None:
         super().__init__()
-        # 28x28 is padded to the 32x32 the layers were made for.
+        # 28x28 images are padded to the 32x32 for which the layers were designed.
         self.conv1 = Convolution(channels, 6, 5, padding=(32 - size) // 2)
         self.conv2 = Convolution(6, 16, 5)
         self.fc1 = nn.Linear(400, 120)
@@ -42,7 +42,7 @@ class LeNet5(nn.Module):
         self.fc3 = nn.Linear(84, classes)
 
     def forward(self, x: Tensor) -> Tensor:
-        """The scores of each class for a batch of images."""
+        """Return the class scores for a batch of images."""
         # Pooling before ReLU gives the same values as after it, with a quarter of the work.
         x = F.relu(F.max_pool2d(self.conv1(x), 2))
         x = F.relu(F.max_pool2d(self.conv2(x), 2))

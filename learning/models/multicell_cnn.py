@@ -1,6 +1,6 @@
 """The CNN of the multi-cell paper: 2,155,977 parameters for 3x32x32 images and 9 classes.
 
-Its convolutions are wide enough for oneDNN to be the faster kernel also with batches of 10.
+Its convolutions are wide enough for oneDNN to be the faster kernel even with batches of 10.
 """
 
 import torch.nn.functional as F
@@ -19,7 +19,7 @@ class MulticellCNN(nn.Module):
         self.fc2 = nn.Linear(512, classes)
 
     def forward(self, x: Tensor) -> Tensor:
-        """The scores of each class for a batch of images."""
+        """Return the class scores for a batch of images."""
         # Pooling before ReLU gives the same values as after it, with a quarter of the work.
         x = F.relu(F.max_pool2d(self.conv1(x), 2))
         x = F.relu(F.max_pool2d(self.conv2(x), 2))

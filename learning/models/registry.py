@@ -1,6 +1,6 @@
-"""Models by name, and their weights as named arrays.
+"""The registry of models: build a model by name, and read and set its weights as named arrays.
 
-Importing this file does not import torch, so that names can be checked at once.
+Importing this module does not import torch, so checking a name is fast.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ NAMES = (
 
 
 def check(name: str, size: int | None = None) -> None:
-    """Raises BadInput for an unknown model, or one that does not fit images of this size."""
+    """Raise BadInput if the model is unknown or does not take images of this size."""
     if name not in NAMES:
         close = difflib.get_close_matches(name.lower(), NAMES, 1)
         hint = f'did you mean "{close[0]}"? ' if close else ""
@@ -36,7 +36,7 @@ def check(name: str, size: int | None = None) -> None:
 
 
 def build(name: str, channels: int, size: int, classes: int, seed: int) -> nn.Module:
-    """The model with weights that depend on the seed alone."""
+    """Build the model, with initial weights that depend only on the seed."""
     check(name, size)
     import torch
 
@@ -78,23 +78,23 @@ def _construct(name: str, channels: int, size: int, classes: int) -> nn.Module:
 
 
 def named_weights(module: nn.Module) -> Iterator[tuple[str, Tensor]]:
-    """Parameters and float buffers in state_dict order: what federated methods average."""
+    """Yield what federated methods average: parameters and float buffers in state_dict order."""
     for name, tensor in module.state_dict().items():
         if tensor.is_floating_point():  # leaves out BatchNorm's num_batches_tracked
             yield name, tensor
 
 
 def export_weights(module: nn.Module) -> dict[str, np.ndarray]:
-    """Copies of the weights, which later training does not change."""
+    """Return copies of the weights, which later training does not change."""
     return {name: tensor.cpu().numpy().copy() for name, tensor in named_weights(module)}
 
 
 def load_weights(module: nn.Module, tensors: Mapping[str, np.ndarray]) -> None:
-    """Copies the arrays into the module; names the module does not know are left alone."""
+    """Copy the arrays into the module, ignoring names that the module does not have."""
     import torch
 
     for name, tensor in named_weights(module):
         if tensors[name].shape != tuple(tensor.shape):
             raise ValueError(f"{name} has shape {tensors[name].shape}, not {tuple(tensor.shape)}")
-        # torch.tensor copies, so that arrays which lie read-only on a wire frame are welcome.
+        # torch.tensor copies, so read-only arrays (views on a received frame) are fine.
         tensor.copy_(torch.tensor(tensors[name]))

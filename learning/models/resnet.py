@@ -1,6 +1,7 @@
 """ResNets for small images: He et al. 2016 with the CIFAR stem (3x3, stride 1, no pooling).
 
-Names and initialisation are torchvision's, without the price of importing it in every worker.
+Parameter names and initialisation are torchvision's, without the cost of importing torchvision in
+every worker.
 """
 
 from collections.abc import Sequence
@@ -12,7 +13,7 @@ from torch import Tensor, nn
 class BasicBlock(nn.Module):
     """Two 3x3 convolutions."""
 
-    widening = 1  # the block's output channels over its width
+    widening = 1  # output channels divided by the block's width
 
     def __init__(self, inputs: int, width: int, stride: int) -> None:
         super().__init__()
@@ -23,7 +24,7 @@ class BasicBlock(nn.Module):
         self.downsample = _shortcut(inputs, width, stride)
 
     def forward(self, x: Tensor) -> Tensor:
-        """The block's output, added to its input."""
+        """Return the block's output added to its input."""
         shortcut = x if self.downsample is None else self.downsample(x)
         x = F.relu(self.bn1(self.conv1(x)))
         return F.relu(self.bn2(self.conv2(x)) + shortcut)
@@ -46,7 +47,7 @@ class Bottleneck(nn.Module):
         self.downsample = _shortcut(inputs, outputs, stride)
 
     def forward(self, x: Tensor) -> Tensor:
-        """The block's output, added to its input."""
+        """Return the block's output added to its input."""
         shortcut = x if self.downsample is None else self.downsample(x)
         x = F.relu(self.bn1(self.conv1(x)))
         x = F.relu(self.bn2(self.conv2(x)))
@@ -54,14 +55,14 @@ class Bottleneck(nn.Module):
 
 
 def _shortcut(inputs: int, outputs: int, stride: int) -> nn.Module | None:
-    """A 1x1 convolution where a block changes the shape."""
+    """Return a 1x1 convolution if the block changes the shape, else None."""
     if stride == 1 and inputs == outputs:
         return None
     return nn.Sequential(nn.Conv2d(inputs, outputs, 1, stride, bias=False), nn.BatchNorm2d(outputs))
 
 
 class ResNet(nn.Module):
-    """Four stages of blocks, each but the first halving the image."""
+    """Four stages of blocks; each stage after the first halves the image."""
 
     def __init__(
         self,
@@ -88,7 +89,7 @@ class ResNet(nn.Module):
                 nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
 
     def forward(self, x: Tensor) -> Tensor:
-        """The scores of each class for a batch of images."""
+        """Return the class scores for a batch of images."""
         x = F.relu(self.bn1(self.conv1(x)))
         x = self.layer4(self.layer3(self.layer2(self.layer1(x))))
         scores: Tensor = self.fc(x.mean((2, 3)))

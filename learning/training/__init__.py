@@ -1,1 +1,1 @@
-"""Local training: one task in, one result out."""
+"""Local training: turns one task into one result."""

@@ -1,4 +1,4 @@
-"""C beside Python: compiled on first use with the machine's own compiler, then kept per user."""
+"""Compiles C files on first use with the machine's compiler and caches the libraries per user."""
 
 import ctypes
 import hashlib
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from learning.user_cache import cache_dir
 
-# Sums may be reordered, which vectors need; nothing that changes other code's arithmetic.
+# Sums may be reordered, which vectorising needs; no option changes other code's arithmetic.
 _OPTIONS = (
     *("-O3", "-march=native", "-shared", "-fPIC", "-fassociative-math", "-fno-signed-zeros"),
     *("-fno-trapping-math", "-fno-math-errno"),
@@ -23,7 +23,7 @@ _COMPILE_SECONDS = 120.0
 
 @cache
 def compiled_library(name: str) -> ctypes.CDLL | None:
-    """learning/NAME.c as a library; None, with a word in the log, where it cannot be compiled."""
+    """Load NAME.c, beside this file, as a library; log a line and return None if that fails."""
     source = Path(__file__).with_name(f"{name}.c")
     compiler = shutil.which("gcc")
     if compiler is None:
@@ -40,7 +40,7 @@ def compiled_library(name: str) -> ctypes.CDLL | None:
 
 
 def _library_path(source: Path, compiler: str) -> Path:
-    """Where the library lies: by all that goes into it, the processor's abilities included."""
+    """Return the library's path in the cache, keyed by source, options, compiler and processor."""
     abilities = re.search(r"^(flags|Features)\s*:.*$", Path("/proc/cpuinfo").read_text(), re.M)
     parts = [source.read_bytes(), " ".join(_OPTIONS).encode()]
     program = os.stat(compiler)
@@ -51,7 +51,7 @@ def _library_path(source: Path, compiler: str) -> Path:
 
 
 def _compile(source: Path, compiler: str, path: Path) -> None:
-    """Aside, then renamed: several workers may start at once."""
+    """Compile into a temporary folder, then rename, since several workers may start at once."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
         made = Path(folder, path.name)

@@ -1,4 +1,4 @@
-"""What a process needs to train and evaluate for one run: data, partition, model, device."""
+"""What a process needs to train and evaluate for one run: data, partition, model and device."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ CACHED_BYTES = 256 * 2**20
 
 
 class TrainingContext:
-    """Holds one module that every task reuses, and the samples of the clients last seen."""
+    """Holds a run's data and one module that every task reuses.
+
+    Samples of recently used clients stay normalised in memory, up to `cached_bytes`.
+    """
 
     def __init__(
         self,
@@ -38,7 +41,7 @@ class TrainingContext:
         self.partition = partition
         self.device = device or torch.device("cpu")
         self.module = module.to(self.device)
-        self._server = server  # its images and labels
+        self._server = server  # the server's images and labels
         self._cached_bytes = cached_bytes
         self._samples: OrderedDict[int, tuple[Tensor, Tensor]] = OrderedDict()
         shape = (1, dataset.channels, 1, 1)
@@ -50,10 +53,10 @@ class TrainingContext:
 
     @classmethod
     def load(cls, run_dir: Path) -> TrainingContext:
-        """Reads the run's inputs; takes a GPU when there is one, else one core of the CPU.
+        """Read the run's inputs; use a GPU if there is one, else one core of the CPU.
 
-        One thread per process: the pool has a process per core, and a result must not depend on
-        how many threads computed it.
+        Each process uses one thread, because the pool has a process per core, and because a result
+        must not depend on how many threads computed it.
         """
         keep_freed_memory()
         torch.set_num_threads(1)
@@ -76,13 +79,13 @@ class TrainingContext:
         return cls(dataset, partition, module, device, server=server)
 
     def warm_up(self) -> None:
-        """One step of no consequence: the first one in a process takes far longer than the rest."""
+        """Do one step without effect, as the first step of a process is far slower."""
         images, labels = self.samples(0)
         torch.nn.functional.cross_entropy(self.module(images[:2]), labels[:2]).backward()
         self.module.zero_grad(set_to_none=True)
 
     def samples(self, client: int) -> tuple[Tensor, Tensor]:
-        """The client's, or SERVER's, normalised images and its labels, on the device."""
+        """Return the normalised images and the labels of a client (or SERVER), on the device."""
         if client in self._samples:
             self._samples.move_to_end(client)
             return self._samples[client]
@@ -108,7 +111,7 @@ class TrainingContext:
         return self.dataset.train_images[indices], self.dataset.train_labels[indices]
 
     def normalised(self, images: np.ndarray) -> Tensor:
-        """Pixels as floats of mean 0 and deviation 1 per channel, on the device."""
+        """Return pixels as floats of mean 0 and deviation 1 per channel, on the device."""
         pixels = torch.tensor(images).float().div_(255)
         return pixels.sub_(self._mean).div_(self._std).to(self.device)
 

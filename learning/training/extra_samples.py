@@ -1,4 +1,4 @@
-"""Samples that a task brings along, as where the server shared its own (method DS)."""
+"""Samples that come with a task, such as those a server shared with its clients (method DS)."""
 
 import torch
 from torch import Tensor
@@ -8,7 +8,7 @@ from learning.training.context import TrainingContext
 
 
 def own_and_extra(task: Task, context: TrainingContext) -> tuple[Tensor, Tensor]:
-    """The client's own samples, then those of the task; ValueError when these do not fit."""
+    """Return the client's own samples, then the task's; raise ValueError if these do not fit."""
     own_images, own_labels = context.samples(task.client)
     if EXTRA_IMAGES not in task.tensors:
         return own_images, own_labels

@@ -1,4 +1,4 @@
-"""One training job from task to result, or to the sentence that says why there is none."""
+"""Run one training task to its result, or to a sentence that says why there is none."""
 
 import math
 import traceback
@@ -11,7 +11,10 @@ from learning.training.sgd import train
 
 
 def run_task(task: Task, context: TrainingContext) -> Result:
-    """Train; whatever goes wrong becomes TrainingFailed with one sentence."""
+    """Train; whatever goes wrong is raised as TrainingFailed with one sentence.
+
+    Called by the workers of the pool and by the inline trainer alike.
+    """
     try:
         result = train(task, context)
     except Exception as error:
@@ -20,7 +23,7 @@ def run_task(task: Task, context: TrainingContext) -> Result:
         raise TrainingFailed(
             f"job {task.job} failed: {reason} ({where.filename}:{where.lineno})"
         ) from error
-    # The wire would refuse such weights later, with less to go by.
+    # The wire format would refuse such weights later, with a less helpful message.
     finite = all(np.isfinite(array).all() for array in result.tensors.values())
     if not finite or not math.isfinite(result.loss):
         raise TrainingFailed(

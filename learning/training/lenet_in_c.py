@@ -1,4 +1,4 @@
-"""LeNet-5 by lenet5.c beside this file: plain local training and scores, faster than by torch."""
+"""LeNet-5 in C (lenet5.c, beside this file): plain SGD and inference, faster than with torch."""
 
 import ctypes
 import math
@@ -11,12 +11,12 @@ from contracts.training import Task
 from learning.models.lenet import LeNet5
 from learning.training.compiled_c import compiled_library
 
-_MOST_CLASSES = 64  # the sizes of arrays in lenet5.c
+_MOST_CLASSES = 64  # array sizes in lenet5.c
 _MOST_CHANNELS = 3
 
 
 def can_train(module: nn.Module, channels: int, size: int, classes: int) -> bool:
-    """Whether this model, for such images, can be trained that way on this machine."""
+    """Return whether this model, for such images, can be trained in C on this machine."""
     if not isinstance(module, LeNet5):
         return False
     fits = channels <= _MOST_CHANNELS and size in (28, 32) and classes <= _MOST_CLASSES
@@ -25,7 +25,7 @@ def can_train(module: nn.Module, channels: int, size: int, classes: int) -> bool
 
 @torch.no_grad()
 def train(module: nn.Module, images: Tensor, labels: Tensor, order: Tensor, task: Task) -> float:
-    """Train in place over the samples in `order`, a row an epoch; the last epoch's mean loss."""
+    """Train in place in `order`, one row per epoch; return the mean loss of the last epoch."""
     run = _function("lenet5_train")
     run.restype = ctypes.c_double
     parameters, flat = _flat(module)
@@ -48,7 +48,7 @@ def train(module: nn.Module, images: Tensor, labels: Tensor, order: Tensor, task
 
 @torch.no_grad()
 def classify(module: nn.Module, images: Tensor) -> Tensor:
-    """What the model makes of these images: a row of outputs for each."""
+    """Return the model's outputs, one row per image."""
     parameters, flat = _flat(module)
     images = images.contiguous()
     outputs = torch.empty(len(images), parameters[-1].numel())
@@ -67,13 +67,13 @@ def _function(name: str) -> Any:
 
 
 def _flat(module: nn.Module) -> tuple[list[nn.Parameter], Tensor]:
-    """The parameters, and all their numbers in one row."""
+    """Return the parameters, and a copy of all their values in one vector."""
     parameters = list(module.parameters())
     return parameters, torch.cat([parameter.flatten() for parameter in parameters])
 
 
 def _shape(images: Tensor, parameters: list[nn.Parameter]) -> list[ctypes.c_int]:
-    """Channels, size and classes."""
+    """Return channels, size and classes as C integers."""
     return [ctypes.c_int(n) for n in (*images.shape[1:3], parameters[-1].numel())]
 
 

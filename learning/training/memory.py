@@ -1,4 +1,4 @@
-"""Keeps freed memory in the process: training frees and takes the same blocks at every step."""
+"""Keeps freed memory in the process, since training reuses the same blocks at every step."""
 
 import ctypes
 
@@ -7,8 +7,10 @@ _TRIM_THRESHOLD, _TOP_PAD, _MMAP_THRESHOLD = -1, -2, -3
 
 
 def keep_freed_memory() -> None:
-    """Stops glibc from handing memory back between steps, which costs dozens of page faults each;
-    does nothing where the C library is another."""
+    """Stop glibc from returning memory to the kernel between steps.
+
+    Each return costs dozens of page faults in the next step. Does nothing with other C libraries.
+    """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is not None:
         mallopt(_TRIM_THRESHOLD, 2**31 - 1)

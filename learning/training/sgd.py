@@ -22,9 +22,10 @@ Tensors = dict[str, np.ndarray]
 
 
 def train(task: Task, context: TrainingContext, rule: LocalRule | None = None) -> Result:
-    """Trains from the task's weights; the same task gives the same bits in any process.
+    """Train from the task's weights; the same task gives the same bits in any process.
 
-    The result's loss is the mean cross entropy of the last epoch's samples, as seen in training.
+    The result's loss is the mean cross entropy over the last epoch's samples during training. A
+    task without a rule is plain SGD, which LeNet-5 does in C where possible.
     """
     began = time.perf_counter()
     if rule is None and task.rule:
@@ -37,7 +38,7 @@ def train(task: Task, context: TrainingContext, rule: LocalRule | None = None) -
     order = _order(len(labels), task)
     steps = sum(ceil(len(epoch) / task.batch_size) for epoch in order)
     extras: Tensors = {}
-    alike = len({len(epoch) for epoch in order}) == 1  # the C code knows no shorter last epoch
+    alike = len({len(epoch) for epoch in order}) == 1  # the C code needs epochs of equal length
     if rule is None and context.trains_in_c and alike:
         loss = lenet_in_c.train(module, images, labels, torch.stack(order), task)
     else:
@@ -60,7 +61,7 @@ def train_with_torch(
     task: Task,
     rule: LocalRule | None,
 ) -> tuple[float, Tensors]:
-    """Any model, in place: the last epoch's mean loss, and what the rule has to send."""
+    """Train any model in place; return the last epoch's mean loss and the rule's own tensors."""
     named = list(module.named_parameters())
     parameters: list[Tensor] = [parameter for _, parameter in named]
     velocities = [torch.zeros_like(p) for p in parameters] if task.momentum else []
@@ -90,7 +91,7 @@ def train_with_torch(
 
 
 def _order(count: int, task: Task) -> list[Tensor]:
-    """Which sample comes when, epoch by epoch; cut short where the task has a number of steps."""
+    """Return the order of samples in each epoch, cut short if the task limits the steps."""
     draws = torch.Generator().manual_seed(task.seed)
     each = ceil(count / task.batch_size)
     steps = min(task.steps or task.epochs * each, task.epochs * each)
@@ -104,7 +105,7 @@ def _order(count: int, task: Task) -> list[Tensor]:
 
 @torch.no_grad()
 def _descend(parameters: list[Tensor], velocities: list[Tensor], task: Task) -> None:
-    """One step of torch.optim.SGD by the kernel behind it, in a tenth of the time for LeNet-5."""
+    """Do one step of torch.optim.SGD by calling its kernel: a tenth of the time for LeNet-5."""
     torch._fused_sgd_(
         parameters,
         cast(list[Tensor], [parameter.grad for parameter in parameters]),
@@ -115,12 +116,12 @@ def _descend(parameters: list[Tensor], velocities: list[Tensor], task: Task) -> 
         dampening=0.0,
         nesterov=False,
         maximize=False,
-        is_first_step=False,  # velocities start at zero, which makes the first step like the others
+        is_first_step=False,  # velocities start at zero, so the first step is like the others
     )
 
 
 def _mean(losses: list[Tensor], batch_size: int, count: int) -> float:
-    """Over samples: the last batch may hold fewer than the others."""
+    """Return the mean loss over samples; the last batch may hold fewer than the others."""
     sizes = torch.full((len(losses),), batch_size, dtype=torch.float64)
     sizes[-1] = count - batch_size * (len(losses) - 1)
     return float(torch.stack(losses).double().cpu() @ sizes) / count

@@ -1,1 +1,1 @@
-"""Training by processes on the host, behind the spool."""
+"""The pool of training processes on the host, which nodes reach through the spool."""

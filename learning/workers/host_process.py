@@ -1,4 +1,4 @@
-"""What the host's worker and evaluator have in common: how they wait, and when they end."""
+"""What worker and evaluator processes share: their options, how they wait, and when they end."""
 
 import argparse
 import ctypes
@@ -14,7 +14,7 @@ LONGEST_PAUSE = 0.005
 
 
 def argument_parser(description: str, nice: int) -> argparse.ArgumentParser:
-    """The options every host process takes."""
+    """Return a parser with the options that every host process takes."""
     options = argparse.ArgumentParser(description=description)
     options.add_argument("--run", type=Path, required=True, help="the run's directory")
     options.add_argument("--spool", type=Path, required=True, help="the run's spool directory")
@@ -24,25 +24,25 @@ def argument_parser(description: str, nice: int) -> argparse.ArgumentParser:
 
 
 class ParentProcess:
-    """The process that started this one, and without which it must not go on."""
+    """The process that started this one, without which this one must not go on."""
 
     def __init__(self, pid: int) -> None:
         self._pid = pid
-        # The kernel ends us with our parent, also in the middle of a job. (It counts the parent's
-        # thread: start host processes from a thread that lives as long as they shall.)
+        # The kernel kills this process when its parent ends, even in the middle of a job. It is
+        # the parent's thread that counts: start host processes from a thread that outlives them.
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
     def gone(self) -> bool:
-        """Whether we now belong to somebody else, perhaps since before the line above."""
+        """Return whether the parent has ended, perhaps before the kernel was asked to watch it."""
         return os.getppid() != self._pid
 
 
 def run_until_stopped(
     stopped: Callable[[], bool], step: Callable[[], bool], parent: ParentProcess
 ) -> None:
-    """Repeat `step` while it finds something to do, wait a little when not, until told to stop.
+    """Repeat `step` until told to stop, pausing briefly whenever it finds nothing to do.
 
-    `stopped` is asked before the step, so that a step can still do all that came before the stop.
+    `stopped` is asked before each step, so that all work that came before the stop is still done.
     """
     pause = SHORTEST_PAUSE
     while not parent.gone():

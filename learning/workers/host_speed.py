@@ -1,4 +1,4 @@
-"""How fast this machine is, for the device profile `host`."""
+"""Measures the speed of this machine, for the device profile `host`."""
 
 import time
 
@@ -16,7 +16,7 @@ _REPEATS = 3
 def seconds_per_step(
     context: TrainingContext, tensors: dict[str, np.ndarray], batch_size: int
 ) -> float:
-    """One training step of this model on one core: the best of a few short trainings."""
+    """Time one training step of this model on one core: the best of a few short trainings."""
     torch.set_num_threads(1)
     times = []
     for repeat in range(_REPEATS + 1):  # the first one warms up
@@ -40,7 +40,7 @@ def seconds_per_step(
 
 
 def memory_bytes_per_second() -> float:
-    """What adding one array to another moves, as aggregation does."""
+    """Measure the memory throughput of adding one array to another, as aggregation does."""
     total, part = np.zeros(_MEMORY_BYTES // 8), np.ones(_MEMORY_BYTES // 8)
     times = []
     for _ in range(_REPEATS):

@@ -1,4 +1,4 @@
-"""The pool of workers on the host: starts them, replaces those that die, ends them."""
+"""The pool of workers on the host: starts them, replaces those that die, and ends them."""
 
 import os
 import signal
@@ -13,28 +13,28 @@ from contracts.run_directory import RunDirectory
 from contracts.spool import Spool
 from learning.workers.task_files import write_error
 
-ENDING_SECONDS = 2.0  # for each of the three ways to end a worker, the last of which cannot fail
+ENDING_SECONDS = 2.0  # allowed for each of the three ways to end a worker
 LOG_TAIL_CHARACTERS = 300
 
 
 class PoolBroken(Exception):
-    """Workers do not even start; the sentence has the end of their log."""
+    """Workers fail to start; the message contains the end of their log."""
 
 
 @dataclass(slots=True)
 class _Worker:
-    """A worker's process, and where its log and statistics stood when it started."""
+    """A worker's process, and the sizes of its log and statistics when it started."""
 
     index: int
     process: subprocess.Popen[bytes]
     log: Path
     log_start: int
     stats_start: int
-    idle_deaths: int = 0  # processes of this index that died in a row without taking a job
+    idle_deaths: int = 0  # consecutive deaths at this index without taking a job
 
 
 class WorkerPool:
-    """One worker process per core, say; a job whose worker dies gets one more try.
+    """Runs worker processes, typically one per core; a job whose worker dies is tried once more.
 
     Start it from the main thread: the kernel ends the workers with the thread that started them.
     """
@@ -62,11 +62,11 @@ class WorkerPool:
         self._workers = [self._launch(index) for index in range(self._count)]
 
     def pids(self) -> list[int]:
-        """The workers' process ids, by index."""
+        """Return the workers' process ids, by index."""
         return [worker.process.pid for worker in self._workers]
 
     def check(self) -> None:
-        """Replace workers that died; call it a few times a second, it does not wait."""
+        """Replace workers that died. Call this a few times a second; it does not wait."""
         for position, worker in enumerate(self._workers):
             if worker.process.poll() is None:
                 continue
@@ -81,11 +81,11 @@ class WorkerPool:
             self._workers[position].idle_deaths = idle_deaths
 
     def ready(self) -> bool:
-        """Whether every worker has loaded all it needs."""
+        """Return whether every worker has loaded its data."""
         return all(self.spool.ready(worker.index).exists() for worker in self._workers)
 
     def stop(self) -> None:
-        """End all workers: ask, then terminate, then kill."""
+        """End all workers: ask them to stop, then terminate, then kill."""
         self.spool.stop_workers.touch()
         self._join()
         for end in (signal.SIGTERM, signal.SIGKILL):
@@ -96,7 +96,7 @@ class WorkerPool:
         self._workers = []
 
     def busy_seconds(self) -> float:
-        """Host seconds all workers together have spent training."""
+        """Return the host seconds that all workers together have spent training."""
         files = [self.spool.stats(index) for index in range(self._count)]
         texts = [file.read_text() for file in files if file.exists()]
         return sum(float(line) for text in texts for line in text.splitlines())
@@ -117,14 +117,14 @@ class WorkerPool:
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
-                start_new_session=True,  # Ctrl-C is for the runner, who then stops us
+                start_new_session=True,  # Ctrl-C reaches the runner only, which then stops the pool
             )
         return _Worker(index, process, log, log_start, _size(self.spool.stats(index)))
 
     def _give_back(self, job: str, worker: _Worker) -> None:
         claimed = self.spool.claimed(job, worker.index)
         if self.spool.result(job).exists() or self.spool.error(job).exists():
-            claimed.unlink()  # it died between answering and tidying up
+            claimed.unlink()  # it died after answering, before removing its claim
         elif job in self._died_once:
             reason = f"job {job} failed: its worker died twice, at last {_cause_of_death(worker)}"
             write_error(self.spool.error(job), reason)
@@ -147,7 +147,7 @@ def _size(path: Path) -> int:
 
 
 def _cause_of_death(worker: _Worker) -> str:
-    """How it died and its last words."""
+    """Describe how the worker died, with the end of its log."""
     code = worker.process.returncode
     how = f"of signal {-code}, {signal.strsignal(-code)}" if code < 0 else f"with exit code {code}"
     with worker.log.open("rb") as file:

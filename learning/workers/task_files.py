@@ -1,4 +1,4 @@
-"""Tasks and results as files, in the wire's form: how a node and a worker hand them over."""
+"""Tasks, results and errors as files: how nodes and workers hand them over in the spool."""
 
 from dataclasses import fields
 from pathlib import Path
@@ -12,7 +12,7 @@ _RESULT_FIELDS = [field.name for field in fields(Result) if field.name != "tenso
 
 
 def write_task(path: Path, task: Task) -> None:
-    """Write a task in the wire's file form."""
+    """Write a task as a file in the wire format."""
     meta = {name: getattr(task, name) for name in _TASK_FIELDS}
     write_file(path, Message("task", task.job, 0, meta, task.tensors))
 
@@ -24,7 +24,7 @@ def read_task(path: Path) -> Task:
 
 
 def write_result(path: Path, job: str, result: Result) -> None:
-    """Write a result in the wire's file form."""
+    """Write a result as a file in the wire format."""
     meta = {name: getattr(result, name) for name in _RESULT_FIELDS}
     write_file(path, Message("result", job, 0, meta, result.tensors))
 
@@ -36,7 +36,7 @@ def read_result(path: Path) -> Result:
 
 
 def write_error(path: Path, sentence: str) -> None:
-    """Write why a job failed, aside and then renamed like all else here."""
+    """Write why a job failed, under a temporary name and then renamed."""
     aside = unfinished(path)
     aside.write_text(sentence, encoding="utf-8")
     aside.rename(path)

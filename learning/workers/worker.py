@@ -1,7 +1,7 @@
 """One worker of the pool, a process on the host.
 
-python -m learning.workers.worker --run RUN --spool SPOOL --index I takes the oldest job of the
-spool, trains it, writes its result, and so on until told to stop.
+python -m learning.workers.worker --run RUN --spool SPOOL --index I repeatedly takes the oldest job
+in the spool, trains it and writes its result, until told to stop.
 """
 
 import os
@@ -20,7 +20,7 @@ from protocols.wire import Refused
 
 
 class Worker:
-    """Claims jobs of a spool one at a time and answers each with a result or an error."""
+    """Claims jobs in a spool one at a time and answers each with a result or an error."""
 
     def __init__(self, spool: Spool, index: int, context: TrainingContext) -> None:
         self._spool = spool
@@ -28,7 +28,7 @@ class Worker:
         self._context = context
 
     def step(self) -> bool:
-        """Do the oldest job; whether there was one to do."""
+        """Do the oldest job; return whether there was one."""
         job = None if self._spool.stop_workers.exists() else self._claim()
         if job is None:
             return False
@@ -36,9 +36,9 @@ class Worker:
         try:
             self._train(job, claimed)
         except TrainingFailed as failure:
-            traceback.print_exc()  # into the log; the node gets the sentence
+            traceback.print_exc()  # to the log; the node gets only the sentence
             write_error(self._spool.error(job), str(failure))
-        # Last, so that a job is never lost: without an answer it still has its claim.
+        # Removed last, so that no job is lost: until it is answered, its claim remains.
         claimed.unlink(missing_ok=True)
         return True
 
@@ -69,7 +69,7 @@ def _read(job: str, claimed: Path) -> Task:
 
 
 def main() -> None:
-    """Work until the spool's stop file appears or the parent is gone."""
+    """Work until the spool's stop file appears or the parent has gone."""
     options = argument_parser("Train the jobs of a spool.", nice=0)
     options.add_argument("--index", type=int, required=True, help="this worker's number")
     arguments = options.parse_args()
