@@ -19,8 +19,8 @@ from contracts.messages import Kind
 from contracts.plan import Plan
 from contracts.run_directory import RunDirectory
 from netem.backends.guest import Guest
-from netem.backends.process import LAUNCHER
-from netem.spool import LockedSpool, sweep
+from netem.backends.process import LAUNCHER_MODULE
+from netem.spool import LockedSpool, clear_abandoned
 from protocols.wire import Message, write_file
 from runner.json_lines import tail
 from scenarios import loader, planner
@@ -54,16 +54,16 @@ def tree(institutions: int, clients: int) -> Plan:
     return planner.plan(scenario, facts, run="startup", trainer="pool")
 
 
-def measure(plan: Plan, inside: str, last_phase: str) -> dict[str, Any]:
-    """Boot a guest, run `inside` there, and return the status line of that phase."""
+def measure(plan: Plan, module: str, last_phase: str) -> dict[str, Any]:
+    """Boot a guest, run this module there, and return the status line of that phase."""
     with tempfile.TemporaryDirectory(prefix="metronome-startup-") as folder:
         run_dir = Path(folder)
         RunDirectory(run_dir).plan.write_text(plan.to_json())
         write_file(
             RunDirectory(run_dir).initial_model, Message(Kind.INITIAL, "benchmark", 0, {}, {})
         )
-        sweep()
-        guest = Guest("wall", seed=1, inside=inside)
+        clear_abandoned()
+        guest = Guest("wall", seed=1, module=module)
         guest.prepare(plan, print)
         spool = LockedSpool("startup")
         spool.workers_ready.touch()  # there are none
@@ -97,7 +97,7 @@ def main() -> None:
     if not chosen.ours_only and shutil.which("brctl") is None:
         options.error("stock Mininet's LinuxBridge needs Debian's bridge-utils; or use --ours-only")
     plan = tree(chosen.institutions, chosen.clients)
-    phases = measure(plan, LAUNCHER, "training")
+    phases = measure(plan, LAUNCHER_MODULE, "training")
     ours = phases["probing"] + phases["training"]
     print(f"hosts: {len(plan.nodes)}")
     print(f"ours: network {phases['probing']:.1f} s, nodes joined {phases['training']:.1f} s more")

@@ -53,7 +53,7 @@ class RunDisplay:
             self._progress.stop()
 
     def status(self, record: Status) -> None:
-        """The inside of the run has got so far."""
+        """Show how far the launcher has got."""
         if isinstance(record, RoundEnded):
             self._round, self._elapsed = record.round, record.elapsed
             self._ended = time.monotonic()
@@ -67,7 +67,7 @@ class RunDisplay:
             self._show(_WORDS[type(record)])
 
     def evaluating(self) -> None:
-        """The inside has ended; some of its models are still to be evaluated."""
+        """The launcher has ended; some of its models are still to be evaluated."""
         self._show("evaluating the last models")
 
     def evaluation(self, line: dict[str, Any]) -> None:

@@ -15,7 +15,7 @@ from contracts import status
 from contracts.errors import BadInput
 from contracts.run_directory import RunDirectory
 from netem.backends.guest import Guest
-from netem.spool import LockedSpool, sweep
+from netem.spool import LockedSpool, clear_abandoned
 from nodes import fidelity_matrix
 from nodes.fidelity_matrix import Cell
 from runner.json_lines import tail
@@ -70,17 +70,17 @@ def measure(
         plan = planner.plan(on_clock, facts, run="fidelity", trainer="pool")
         RunDirectory(run_dir).plan.write_text(plan.to_json())
         (run_dir / "cells.json").write_text(json.dumps([asdict(cell) for cell in cells]))
-        sweep()
-        guest = Guest(clock, seed=1, inside=fidelity_matrix.__name__)
+        clear_abandoned()
+        guest = Guest(clock, seed=1, module=fidelity_matrix.__name__)
         guest.prepare(plan, print)
         spool = LockedSpool("fidelity")
-        inside = None
+        process = None
         try:
-            inside = guest.start(run_dir, spool, run_dir / "guest.log", interactive=False)
-            spool.remember_session(inside.pid)
+            process = guest.start(run_dir, spool, run_dir / "guest.log", interactive=False)
+            spool.remember_session(process.pid)
             lines = tail(spool.status)
             deadline = time.monotonic() + _PATIENCE_SECONDS
-            while inside.poll() is None and time.monotonic() < deadline:
+            while process.poll() is None and time.monotonic() < deadline:
                 for record in map(status.parse, lines()):
                     if isinstance(record, status.CellMeasured):
                         report(record.cell)
@@ -92,8 +92,8 @@ def measure(
             )
             return found
         finally:
-            if inside is not None:
-                guest.end(inside)
+            if process is not None:
+                guest.end(process)
             spool.remove()
 
 

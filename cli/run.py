@@ -14,7 +14,7 @@ from cli.live import LiveView
 from contracts import progress
 from netem import backends
 from netem.capabilities import probe
-from netem.spool import sweep
+from netem.spool import clear_abandoned
 from reports.finish import RunFacts, finish
 from reports.result_table import result_table
 from runner import provenance
@@ -41,11 +41,11 @@ def run(
     progress_file = progress.asked_for(os.environ)
     scenario = loader.load(name_or_file, changes, links, overrides, variant, size)
     view = LiveView(live)
-    for name in sweep():
+    for name in clear_abandoned():
         console.print(f"cleared away what a killed run had left: {name}")
     prepared = prepare(scenario, data_dir, out)
     chosen, why = backends.choose(scenario.backend, scenario.clock, prepared.plan.links, probe())
-    backend = backends.make(chosen, scenario.clock, scenario.seed)
+    backend = backends.create(chosen, scenario.clock, scenario.seed)
     backend.prepare(prepared.plan, console.print)
     made_by = provenance.collect(prepared.engine, backend.kernel_identity())
     prepared = prepared.made_by(made_by)

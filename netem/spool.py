@@ -1,6 +1,7 @@
-"""A run's spool on /dev/shm: created, locked, and swept away when its runner is dead.
+"""Creates, locks and removes the spool of a run on /dev/shm, and clears away abandoned ones.
 
-What lies where in it is contracts/spool.py.
+A spool is abandoned when its runner was killed: the lock that the runner held is then free.
+contracts/spool.py says which files a spool has.
 """
 
 import contextlib
@@ -23,7 +24,7 @@ _LONGEST_NAME = 60  # the guest puts sockets below, whose paths end at 108 chara
 
 
 class LockedSpool(Spool):
-    """The spool of a run that this process runs; its lock is held as long as the process lives."""
+    """The spool of a run that this process runs, which holds its lock for as long as it lives."""
 
     def __init__(self, run: str) -> None:
         readable = re.sub(r"[^A-Za-z0-9._-]", "_", run)[:_LONGEST_NAME]
@@ -38,42 +39,42 @@ class LockedSpool(Spool):
             ) from None
 
     def remember_session(self, leader: int) -> None:
-        """Note a session that must end with this run, should the runner not live to end it."""
+        """Note a session that has to end with this run even if the runner is killed."""
         remember_session(self, leader)
 
     def remove(self) -> None:
-        """End remembered sessions and delete the directory."""
+        """End the remembered sessions and delete the directory."""
         _end_sessions(self)
         shutil.rmtree(self.root, ignore_errors=True)
         self._held.close()
 
 
 def remember_session(spool: Spool, leader: int) -> None:
-    """Note a session in a spool, whose sweeping will end it."""
+    """Note a session in a spool, by its leader; whoever clears the spool away ends it."""
     with spool.sessions.open("a") as file:
         file.write(f"{leader} {_started(leader)}\n")
 
 
-def sweep() -> list[str]:
-    """Clear away what runners that were killed left behind; returns the directories' names."""
-    swept = []
+def clear_abandoned() -> list[str]:
+    """Clear away the spools and sessions of runners that were killed; return the spools' names."""
+    cleared = []
     for path in _SHARED_MEMORY.glob(f"{_PREFIX}-{os.getuid()}-*"):
         try:
             if path.lstat().st_uid != os.getuid():
-                continue  # anybody may write to /dev/shm: not what we left behind
+                continue  # anybody may write to /dev/shm, and this is not ours
             spool = Spool(path)
             with spool.lock.open("a") as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 _end_sessions(spool)
                 shutil.rmtree(path, ignore_errors=True)
-                swept.append(path.name)
+                cleared.append(path.name)
         except OSError:
-            continue  # its runner is alive, or another sweep was quicker
-    return swept
+            continue  # its runner is alive, or another process was quicker to clear it
+    return cleared
 
 
 def _make_locked(spool: Spool) -> IO[str]:
-    """Make the directory and hold its lock, also when a sweep takes it for an old one meanwhile."""
+    """Make the directory and lock it; again if `clear_abandoned` removed it in between."""
     while True:
         spool.root.mkdir(mode=0o700)
         try:
@@ -87,11 +88,11 @@ def _make_locked(spool: Spool) -> IO[str]:
 
 
 def _end_sessions(spool: Spool) -> None:
-    """Kill every process of the remembered sessions, by id; one whose id was reused is left alone.
+    """Kill every process of the remembered sessions, by id, but none whose id was reused.
 
-    The kernel gives a leader's id to nobody else while its session has a member: so a leader that
-    is alive but started at another time leads another session, and one that is gone has left the
-    members we look for.
+    The kernel does not reuse a leader's id while its session has a member. So if that process is
+    alive but started at another time, it leads another session; if it is gone, processes with its
+    session id are those we look for.
     """
     if not spool.sessions.exists():
         return
@@ -107,7 +108,7 @@ def _end_sessions(spool: Spool) -> None:
 
 
 def _started(pid: int) -> str:
-    """When a process started, in clock ticks since the machine did; empty when it is gone."""
+    """Return when a process started, in clock ticks since boot; empty when it is gone."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
     except (FileNotFoundError, ProcessLookupError):

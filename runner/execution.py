@@ -24,7 +24,7 @@ from runner.preparation import Prepared, worker_count
 
 _POLL_SECONDS = 0.1
 _WORKERS_NICE = 5
-_GRACE_SECONDS = 3.0  # for an inside that has said its last word to end by itself
+_GRACE_SECONDS = 3.0  # for a launcher that has said how it ended to end by itself
 _EVALUATION_SECONDS = 600.0  # for one model
 _DISSIMILARITY_SECONDS = 7200.0  # where the gradient of all training samples may be wanted too
 
@@ -77,7 +77,7 @@ class Runner:
         workers = worker_count(self._prepared.scenario)
         pool = WorkerPool(self._run_dir, spool, workers, nice=nice)
         evaluator: subprocess.Popen[bytes] | None = None
-        inside: subprocess.Popen[bytes] | None = None
+        launcher: subprocess.Popen[bytes] | None = None
         try:
             if self._prepared.plan.trainer == "pool":
                 pool.start()
@@ -85,10 +85,10 @@ class Runner:
             log = self._files.network_log
             if interactive:
                 spool.interactive.touch()
-            inside = self._backend.start(self._run_dir, spool, log, interactive)
+            launcher = self._backend.start(self._run_dir, spool, log, interactive)
             if not interactive:
-                spool.remember_session(inside.pid)
-            self._follow(inside, pool, spool)
+                spool.remember_session(launcher.pid)
+            self._follow(launcher, pool, spool)
             self.host.pool = pool.busy_seconds()
             self._finish_evaluations(evaluator, spool)
         except PoolBroken as error:
@@ -97,8 +97,8 @@ class Runner:
             # A second Ctrl-C must not leave half of it behind.
             ends = (signal.SIGINT, signal.SIGTERM)
             before = [signal.signal(number, signal.SIG_IGN) for number in ends]
-            if inside is not None:
-                self._backend.end(inside)
+            if launcher is not None:
+                self._backend.end(launcher)
             if evaluator is not None:
                 evaluator.kill()
                 evaluator.wait()
@@ -132,13 +132,13 @@ class Runner:
                 start_new_session=True,
             )
 
-    def _follow(self, inside: "subprocess.Popen[bytes]", pool: WorkerPool, spool: Spool) -> None:
-        """Until the inside says how it ended, or is gone."""
+    def _follow(self, launcher: "subprocess.Popen[bytes]", pool: WorkerPool, spool: Spool) -> None:
+        """Follow the launcher until it is done; RunFailed when it failed or is gone."""
         lines = tail(spool.status)
         evaluations = tail(self._files.evaluations)
-        watch = self._backend.watch(inside, spool, self._files.network_log)
+        watch = self._backend.watch(launcher, spool, self._files.network_log)
         while True:
-            gone = inside.poll() is not None
+            gone = launcher.poll() is not None
             if watch is not None:
                 self._check_for_spinning(watch, pool)
             for record in map(status.parse, lines()):
@@ -147,7 +147,7 @@ class Runner:
                 if isinstance(record, status.Done | status.Failed):
                     self.host.training = self._lap()
                     with contextlib.suppress(subprocess.TimeoutExpired):
-                        inside.wait(_GRACE_SECONDS)
+                        launcher.wait(_GRACE_SECONDS)
                 if isinstance(record, status.Done):
                     return
                 if isinstance(record, status.Failed):
@@ -158,7 +158,7 @@ class Runner:
             for line in evaluations():
                 self._display.evaluation(line)
             if gone:
-                raise RunFailed(self._obituary(inside))
+                raise RunFailed(self._obituary(launcher))
             pool.check()
             if not spool.workers_ready.exists() and pool.ready():
                 spool.workers_ready.touch()
@@ -192,9 +192,9 @@ class Runner:
         if code != 0:
             raise RunFailed(f"the evaluator ended with code {code}; see logs/evaluator.log")
 
-    def _obituary(self, inside: "subprocess.Popen[bytes]") -> str:
+    def _obituary(self, launcher: "subprocess.Popen[bytes]") -> str:
         log = self._files.network_log
         lines = log.read_text(errors="replace").strip().splitlines() if log.exists() else []
         last = lines[-1] if lines else "it said nothing"
-        where = f"{self._backend.name} network ended by itself (code {inside.returncode})"
+        where = f"{self._backend.name} network ended by itself (code {launcher.returncode})"
         return f"the {where}: {last}; see {log}"

@@ -13,7 +13,7 @@ from cli.sweep.directories import Place, summary_of
 from contracts import progress
 from contracts.project import ROOT
 from netem import syscalls
-from netem.backends.guest import AT_ONCE
+from netem.backends.guest import RUNS_AT_ONCE
 from scenarios.expansion import SweepRun
 
 _TAIL_BYTES = 4096
@@ -44,7 +44,7 @@ class Running:
                 env=os.environ
                 | {
                     "TTY_COMPATIBLE": "0",  # plain lines, whatever is in there
-                    AT_ONCE: str(jobs),
+                    RUNS_AT_ONCE: str(jobs),
                     progress.FILE: str(found.progress),
                 },
                 stdin=subprocess.DEVNULL,

@@ -12,7 +12,7 @@ from typing import Protocol
 from cli.sweep.child import Ended, Running
 from cli.sweep.directories import Place, clear, place
 from contracts.errors import BadInput
-from netem.spool import sweep as clear_spools
+from netem.spool import clear_abandoned
 from scenarios import loader
 from scenarios.expansion import SweepRun
 
@@ -100,6 +100,6 @@ def _end(running: Sequence[Running]) -> None:
             child.process.wait()
         child.forget_progress()
     if stubborn:
-        clear_spools()
+        clear_abandoned()
     for number, handler in zip(ends, before, strict=True):
         signal.signal(number, handler)

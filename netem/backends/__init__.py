@@ -1,4 +1,8 @@
-"""Where Mininet runs: on this kernel, or in an embedded guest. Same code inside."""
+"""Where Mininet runs: on this kernel (`native`) or in an embedded one (`guest`).
+
+A backend starts the launcher process (`nodes.launcher`), which builds the network and starts the
+nodes. The launcher is the same program on both.
+"""
 
 import os
 import subprocess
@@ -18,38 +22,44 @@ from netem.guest.spinning import SpinWatch
 
 
 class Backend(Protocol):
-    """Starts the inside, with the directories it may write to."""
+    """Starts the launcher process, watches over it and ends it; the runner calls these in order."""
 
     name: str
 
     def prepare(self, plan: Plan, report: Callable[[str], None]) -> None:
-        """Whatever takes long or can be refused, before anything is started."""
+        """Do whatever takes long or can be refused, before anything is started."""
         ...
 
     def kernel_identity(self) -> str:
-        """Which kernel the inside will run on, for the records; known once it is prepared."""
+        """Return the kernel that the network will run on, for the records; call `prepare` first."""
         ...
 
     def start(
         self, run_dir: Path, spool: Spool, log: Path, interactive: bool
     ) -> "subprocess.Popen[bytes]":
-        """Start the inside as a process group of its own (in the foreground if interactive)."""
+        """Start the launcher in a session of its own (in our terminal if interactive).
+
+        The launcher can write to the run directory and the spool only. The process returned is
+        the one to wait for and to give to `watch` and `end`; with a guest it is the guest's guard.
+        """
         ...
 
-    def watch(self, inside: "subprocess.Popen[bytes]", spool: Spool, log: Path) -> SpinWatch | None:
-        """A watch over processes that stop the inside's clock for ever, where they can."""
+    def watch(
+        self, launcher: "subprocess.Popen[bytes]", spool: Spool, log: Path
+    ) -> SpinWatch | None:
+        """Return a watch for processes that stop the network's clock; None where none can."""
         ...
 
-    def end(self, inside: "subprocess.Popen[bytes]") -> None:
-        """End the inside, however far it is, and wait until it is gone."""
+    def end(self, launcher: "subprocess.Popen[bytes]") -> None:
+        """End the launcher and everything it started, and wait until they are gone."""
         ...
 
 
 def choose(
-    wanted: str, clock: str, links: Iterable[LinkSpec], can: Capabilities
+    wanted: str, clock: str, links: Iterable[LinkSpec], capabilities: Capabilities
 ) -> tuple[str, str]:
-    """The backend a run would take, and why; BadInput when the wanted one cannot carry it."""
-    lacks = native_lacks(list(links), can)
+    """Return the backend that a run takes, and the reason; BadInput when it cannot be `wanted`."""
+    lacks = missing_for_native(list(links), capabilities)
     if clock == "virtual":
         if wanted == "native":
             raise BadInput(
@@ -68,19 +78,20 @@ def choose(
     return ("guest", lacks) if lacks else ("native", "this kernel has all the scenario needs")
 
 
-def native_lacks(links: list[LinkSpec], can: Capabilities) -> str:
-    """What this kernel or user lacks for these links, in words; empty when nothing."""
+def missing_for_native(links: list[LinkSpec], capabilities: Capabilities) -> str:
+    """Say what this kernel or user lacks to run these links natively; empty when nothing."""
     if os.geteuid() != 0:
         return "native runs need root"
-    missing = [name for name in ("namespaces", "veth", "bridge") if not getattr(can, name)]
+    needed = ("namespaces", "veth", "bridge")
+    missing = [name for name in needed if not getattr(capabilities, name)]
     shapes = [shape for link in links for shape in (link.up, link.down) if shape]
-    if any(shape.rate for shape in shapes) and not can.htb:
+    if any(shape.rate for shape in shapes) and not capabilities.htb:
         missing.append("HTB (links with a rate need it)")
-    if any(map(shaping.needs_netem, shapes)) and not can.netem:
+    if any(map(shaping.needs_netem, shapes)) and not capabilities.netem:
         missing.append("netem (links with latency, jitter or loss need it)")
     return f"this kernel lacks {', '.join(missing)}" if missing else ""
 
 
-def make(name: str, clock: str, seed: int) -> Backend:
-    """The backend of that name."""
+def create(name: str, clock: str, seed: int) -> Backend:
+    """Create the backend of this name; `clock` and `seed` matter to the guest only."""
     return Native() if name == "native" else Guest(clock, seed)

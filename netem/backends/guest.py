@@ -1,7 +1,8 @@
-"""Mininet in an embedded User Mode Linux, started by an ordinary user.
+"""The guest backend: Mininet in an embedded User Mode Linux, started by an ordinary user.
 
-The guest sees the host's files read-only under an overlay; only the run directory and the spool
-are writable (guest_init). Its memory is a file in /dev/shm, allocated as it is used.
+The guest sees the host's files through an overlay whose changes stay in its own memory; only the
+run directory and the spool are writable (netem/guest/init.py). Its memory is a file in /dev/shm,
+which grows as it is used.
 """
 
 import os
@@ -23,17 +24,18 @@ from netem.guest.spinning import SpinWatch
 STOCK_KERNEL = "linux.uml"
 SHARED_MEMORY = Path("/dev/shm")
 _BASE_BYTES = 400 << 20
-_NODE_BYTES = 10 << 20  # short of it a guest of many nodes does nothing but look for free pages
-# Received, trained, being sent, the kernel's own copies in flight, and one kept by a parent whose
-# method needs all updates at once.
+_NODE_BYTES = 10 << 20  # with less, a guest of many nodes only looks for free pages
+# The model as received, as trained, as being sent, the kernel's copies in flight, and one that a
+# parent keeps if its method needs all updates at once.
 _MODELS_PER_NODE = 6
 _START_NANOSECONDS = 1_767_225_600 * 10**9  # the guest's date on the virtual clock: 2026-01-01
-# How many runs share this machine, when a sweep has started several: guests take memory by and by.
-AT_ONCE = "METRONOME_RUNS_AT_ONCE"
+# The environment variable with which a sweep says how many runs it has at once: guests take their
+# memory only as they use it, so free memory alone does not tell whether all of them will fit.
+RUNS_AT_ONCE = "METRONOME_RUNS_AT_ONCE"
 
 
 def memory_needed(plan: Plan) -> int:
-    """Bytes of guest memory that this plan may use."""
+    """Return how many bytes of guest memory this plan may use at most."""
     servers = sum(1 for node in plan.nodes if node.children)
     rounds = plan.rounds * plan.settings.get("edge_rounds", 1)
     drawn = plan.settings.get("clients_per_round", 0) * rounds * servers or len(plan.nodes)
@@ -44,9 +46,9 @@ def memory_needed(plan: Plan) -> int:
 
 
 def check_room(plan: Plan) -> None:
-    """BadInput when /dev/shm cannot hold the guest's memory, or not that of all runs at once."""
+    """Raise BadInput unless /dev/shm has room for the guest's memory, of all runs at once."""
     needed, room = memory_needed(plan), shutil.disk_usage(SHARED_MEMORY)
-    free = min(room.free, room.total // int(os.environ.get(AT_ONCE, "1")))
+    free = min(room.free, room.total // int(os.environ.get(RUNS_AT_ONCE, "1")))
     if needed > free:
         raise BadInput(
             f"{SHARED_MEMORY}: {free >> 20} MB free, but a guest for {len(plan.nodes)} nodes may "
@@ -55,18 +57,23 @@ def check_room(plan: Plan) -> None:
 
 
 class Guest:
-    """The `guest` backend; needs no root."""
+    """The `guest` backend. It needs no root, and has both clocks.
+
+    `module` is what runs in the guest: the launcher, or whatever a measurement puts in its place.
+    It must have a `main(directories)`, called with the run directory and the spool.
+    """
 
     name = "guest"
 
-    def __init__(self, clock: str, seed: int, inside: str = process.LAUNCHER) -> None:
-        self._clock, self._seed, self._inside = clock, seed, inside
+    def __init__(self, clock: str, seed: int, module: str = process.LAUNCHER_MODULE) -> None:
+        self._clock, self._seed, self._module = clock, seed, module
 
     def prepare(self, plan: Plan, report: Callable[[str], None]) -> None:
-        """See to it that there is room and a kernel to boot.
+        """Check that there is memory, and find or build a kernel to boot.
 
-        Ours for the virtual clock; it is also safer and quicker, and is taken for the wall clock
-        when it is there already. Debian's own otherwise, and ours where Debian's is missing.
+        The virtual clock needs the kernel that we build. That one is also safer and faster, so the
+        wall clock takes it too if it was built before; otherwise it takes Debian's, and builds
+        ours only where Debian's is missing.
         """
         check_room(plan)
         found: Path | str | None = kernel.cached()
@@ -76,14 +83,14 @@ class Guest:
         self._memory = memory_needed(plan)
 
     def kernel_identity(self) -> str:
-        """Of the one that `prepare` chose."""
+        """Return the identity of the kernel that `prepare` chose."""
         return kernel.identity(Path(self._kernel))
 
     def start(
         self, run_dir: Path, spool: Spool, log: Path, interactive: bool
     ) -> "subprocess.Popen[bytes]":
-        """Boot the guest, in which the launcher then runs."""
-        init = _write_init(self._inside, run_dir, spool)
+        """Boot the guest, which then runs the launcher."""
+        init = _write_init(self._module, run_dir, spool)
         command = [
             *(sys.executable, "-m", "netem.guest.guard"),
             self._kernel,
@@ -112,24 +119,26 @@ class Guest:
         }
         return process.start(command, log, interactive, environment)
 
-    def watch(self, inside: "subprocess.Popen[bytes]", spool: Spool, log: Path) -> SpinWatch | None:
-        """A watch over processes that stop the clock for ever; only the virtual one can stop."""
+    def watch(
+        self, launcher: "subprocess.Popen[bytes]", spool: Spool, log: Path
+    ) -> SpinWatch | None:
+        """Return a watch for processes that stop the virtual clock; None on the wall clock."""
         if self._clock != "virtual":
             return None
-        return SpinWatch(inside.pid, spool.guest_console, log)
+        return SpinWatch(launcher.pid, spool.guest_console, log)
 
-    def end(self, inside: "subprocess.Popen[bytes]") -> None:
-        """The guest ends whole: see netem.guest.guard."""
-        guard.end(inside)
+    def end(self, launcher: "subprocess.Popen[bytes]") -> None:
+        """End the guest with all its processes; netem/guest/guard.py says how."""
+        guard.end(launcher)
 
 
-def _write_init(inside: str, run_dir: Path, spool: Spool) -> Path:
-    """The guest's first program; a script, because kernel parameters cannot hold spaces."""
+def _write_init(module: str, run_dir: Path, spool: Spool) -> Path:
+    """Write the guest's first program: a script, because kernel parameters cannot hold spaces."""
     arguments = [
         sys.executable,
         "-m",
         "netem.guest.init",
-        inside,
+        module,
         str(run_dir),
         str(spool.root),
     ]
@@ -139,7 +148,7 @@ def _write_init(inside: str, run_dir: Path, spool: Spool) -> Path:
         f"cd {shlex.quote(str(ROOT))}\n"
         "export PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root OPENBLAS_NUM_THREADS=1\n"
         "export PYTHONDONTWRITEBYTECODE=1 PYTHONHASHSEED=0\n"
-        # Memory given back to the guest's kernel must be faulted in again, which is dear there.
+        # Memory given back to the guest's kernel has to be faulted in again: expensive in a guest.
         "export MALLOC_ARENA_MAX=1 MALLOC_TRIM_THRESHOLD_=10000000000\n"
         "export MALLOC_MMAP_THRESHOLD_=4194304\n"
         f"exec {shlex.join(arguments)}\n"

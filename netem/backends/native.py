@@ -1,7 +1,7 @@
-"""Mininet on this kernel, inside namespaces of its own, so that it leaves nothing behind.
+"""The native backend: Mininet on this kernel, in namespaces of its own.
 
-Switches, links and processes live in a network and a process namespace that end with their first
-process, however that ends.
+Switches, links and processes live in a network and a process namespace. Both vanish when their
+first process ends, for whatever reason, so that a run leaves nothing behind.
 """
 
 import platform
@@ -19,12 +19,12 @@ _UNSHARE = ["unshare", "--net", "--pid", "--mount", "--fork", "--kill-child", "-
 
 
 class Native:
-    """The `native` backend; needs root."""
+    """The `native` backend. It needs root and has only the wall clock."""
 
     name = "native"
 
     def prepare(self, plan: Plan, report: Callable[[str], None]) -> None:
-        """Nothing is needed beyond what `choose` has checked."""
+        """Do nothing: `choose` has checked all that is needed."""
 
     def kernel_identity(self) -> str:
         """Return the release of the host's own kernel."""
@@ -34,14 +34,17 @@ class Native:
         self, run_dir: Path, spool: Spool, log: Path, interactive: bool
     ) -> "subprocess.Popen[bytes]":
         """Start the launcher in namespaces that end with it."""
-        inside = [sys.executable, "-m", process.LAUNCHER, str(run_dir), str(spool.root)]
-        return process.start([*_UNSHARE, *inside], log, interactive, {"OPENBLAS_NUM_THREADS": "1"})
+        command = [*_UNSHARE, sys.executable, "-m", process.LAUNCHER_MODULE]
+        command += [str(run_dir), str(spool.root)]
+        return process.start(command, log, interactive, {"OPENBLAS_NUM_THREADS": "1"})
 
-    def watch(self, inside: "subprocess.Popen[bytes]", spool: Spool, log: Path) -> SpinWatch | None:
-        """Nobody can stop the host's clock."""
+    def watch(
+        self, launcher: "subprocess.Popen[bytes]", spool: Spool, log: Path
+    ) -> SpinWatch | None:
+        """Return None: no process can stop the host's clock."""
         return None
 
-    def end(self, inside: "subprocess.Popen[bytes]") -> None:
-        """The first process takes its namespaces along."""
-        inside.kill()
-        inside.wait()
+    def end(self, launcher: "subprocess.Popen[bytes]") -> None:
+        """Kill the first process of the namespaces, which vanish with it."""
+        launcher.kill()
+        launcher.wait()

@@ -1,4 +1,4 @@
-"""How both backends start the inside."""
+"""Starts the process that a backend runs: the launcher itself, or the guest it runs in."""
 
 import os
 import signal
@@ -9,13 +9,16 @@ from pathlib import Path
 from contracts.project import ROOT
 from netem import syscalls
 
-LAUNCHER = "nodes.launcher"  # the module that both run, inside
+LAUNCHER_MODULE = "nodes.launcher"  # by name: netem may not import nodes
 
 
 def start(
     command: list[str], log: Path, interactive: bool, environment: Mapping[str, str]
 ) -> "subprocess.Popen[bytes]":
-    """A process that ends with ours; in a session of its own or, interactive, in our terminal."""
+    """Start a process that is killed when ours ends.
+
+    It has a session of its own and writes to `log`; if interactive, it shares our terminal instead.
+    """
     with log.open("wb") as output:
         return subprocess.Popen(
             command,

@@ -1,8 +1,8 @@
-"""The guest's first process: lays a throw-away root over the host's files, then runs the inside.
+"""The guest's first process: lays a throw-away root over the host's files, then runs the launcher.
 
-Started by the guest kernel as `init`, with the writable host directories as arguments. Nothing
-outside those directories can change on the host: the root is an overlay whose upper layer lives
-in the guest's memory.
+The guest's kernel starts it as `init`, with the module to run and the writable host directories as
+arguments. Nothing outside those directories can change on the host: the root is an overlay whose
+upper layer lives in the guest's memory.
 """
 
 import os
@@ -18,12 +18,12 @@ NEEDED_MODULES = ("overlay", "veth", "bridge", "sch_htb", "sch_netem")
 NEW_ROOT = "/run/root"
 
 
-def main(inside: str, writable: list[str]) -> None:
-    """Prepare the root, run `inside` (a module with `main(directories)`), and switch off."""
+def main(module: str, writable: list[str]) -> None:
+    """Prepare the root, call the module's `main` with the directories, and switch the guest off."""
     try:
         prepare_root(writable)
-        __import__(inside)
-        sys.modules[inside].main(writable)
+        __import__(module)
+        sys.modules[module].main(writable)
     except BaseException:
         traceback.print_exc()
         Path(writable[0], "guest-failure.txt").write_text(traceback.format_exc())
@@ -34,7 +34,7 @@ def main(inside: str, writable: list[str]) -> None:
 
 
 def prepare_root(writable: list[str]) -> None:
-    """Overlay the read-only host root, mount what Mininet needs, and move there."""
+    """Overlay the read-only host root, mount what Mininet needs, and change into it."""
     syscalls.mount("proc", "/proc", "proc")
     load_modules()
     syscalls.mount("tmpfs", "/run", "tmpfs")
@@ -60,7 +60,7 @@ def prepare_root(writable: list[str]) -> None:
 
 
 def load_modules() -> None:
-    """Load what the stock kernel has as modules; one with everything built in has no folder."""
+    """Load what the stock kernel has as modules; our own kernel has everything built in."""
     folder = MODULES_ROOT / os.uname().release
     if not (folder / "modules.dep").exists():
         return

@@ -163,7 +163,7 @@ def test_a_run_that_does_not_listen_is_killed_in_the_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(runs, "_PATIENCE_SECONDS", 0.1)
-    monkeypatch.setattr(runs, "clear_spools", lambda: None)
+    monkeypatch.setattr(runs, "clear_abandoned", lambda: None)
     before = signal.getsignal(signal.SIGINT)
 
     with pytest.raises(KeyboardInterrupt):

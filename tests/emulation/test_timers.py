@@ -18,15 +18,15 @@ GRAIN = 256  # nanoseconds
 
 def _found(directory: Path) -> dict[str, Any]:
     directory.mkdir()
-    guest, spool = Guest("virtual", seed=1, inside=sleepers.__name__), LockedSpool("sleepers")
+    guest, spool = Guest("virtual", seed=1, module=sleepers.__name__), LockedSpool("sleepers")
     guest.prepare(planned(star_scenario(clients=1)), print)
-    inside = guest.start(directory, spool, directory / "guest.log", interactive=False)
+    process = guest.start(directory, spool, directory / "guest.log", interactive=False)
     try:
-        spool.remember_session(inside.pid)
-        inside.wait(120)
+        spool.remember_session(process.pid)
+        process.wait(120)
         found: dict[str, Any] = json.loads((directory / "found.json").read_text())
     finally:
-        guest.end(inside)
+        guest.end(process)
         spool.remove()
     return found
 

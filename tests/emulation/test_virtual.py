@@ -155,7 +155,7 @@ def test_a_node_that_spins_on_the_clock_is_found_and_named(
     scenario = loader.load(str(file), overrides={"clock": "virtual"})
     prepared = prepare(scenario, None, str(tmp_path / "run"))
     prepared.write()
-    backend = Guest("virtual", seed=1, inside="tests.support.spinner")
+    backend = Guest("virtual", seed=1, module="tests.support.spinner")
     backend.prepare(prepared.plan, print)
 
     with (

@@ -174,4 +174,4 @@ def test_what_is_asked_for_is_taken() -> None:
 
 @pytest.mark.parametrize("name", ["native", "guest"])
 def test_a_backend_is_made_by_its_name(name: str) -> None:
-    assert backends.make(name, "wall", seed=1).name == name
+    assert backends.create(name, "wall", seed=1).name == name

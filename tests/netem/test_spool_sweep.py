@@ -1,4 +1,4 @@
-"""The run's directory on /dev/shm, and what is swept when its runner is dead."""
+"""The spool of a run on /dev/shm, and the clearing of those whose runner is dead."""
 
 import fcntl
 import os
@@ -14,7 +14,7 @@ import pytest
 from contracts.errors import BadInput
 from contracts.project import ROOT
 from netem import spool
-from netem.spool import LockedSpool, sweep
+from netem.spool import LockedSpool, clear_abandoned
 from tests.support.lines import PATIENCE
 from tests.support.processes import alive
 
@@ -104,7 +104,7 @@ def test_a_live_runners_spool_and_sessions_are_left_alone(
     run = LockedSpool("alive")
     run.remember_session(session.pid)
 
-    assert sweep() == []
+    assert clear_abandoned() == []
 
     assert run.root.is_dir()
     assert session.poll() is None
@@ -118,13 +118,13 @@ def test_a_killed_runners_spool_and_whole_session_are_swept(
     )
     assert runner.stdout is not None
     path, leader, member = runner.stdout.readline().split()
-    assert sweep() == [], "it is alive"
+    assert clear_abandoned() == [], "it is alive"
     runner.kill()
     runner.wait()
 
-    swept = sweep()
+    cleared = clear_abandoned()
 
-    assert swept == [Path(path).name]
+    assert cleared == [Path(path).name]
     assert not Path(path).exists()
     assert not alive(int(leader)) and not alive(int(member))
     assert session.poll() is None, "nobody else's session"
@@ -142,7 +142,7 @@ def test_the_members_are_ended_also_when_their_leader_is_gone(shared: Path) -> N
     leader.wait()
     abandon(run)
 
-    sweep()
+    clear_abandoned()
 
     deadline = time.monotonic() + PATIENCE
     while alive(member) and time.monotonic() < deadline:
@@ -157,7 +157,7 @@ def test_a_process_that_was_given_a_dead_leaders_id_is_left_alone(
     (run.root / "sessions").write_text(f"{session.pid} 1\n")  # started at another time
     abandon(run)
 
-    assert sweep() == [run.root.name]
+    assert clear_abandoned() == [run.root.name]
 
     assert session.poll() is None
 
@@ -171,14 +171,14 @@ def test_a_leader_that_was_gone_before_it_was_remembered_hurts_nobody(
     run.remember_session(gone.pid)
     abandon(run)
 
-    assert sweep() == [run.root.name]
+    assert clear_abandoned() == [run.root.name]
 
 
 def test_a_directory_without_a_lock_is_swept(shared: Path) -> None:
     half_made = shared / f"metronome-{os.getuid()}-run-1"
     half_made.mkdir()
 
-    assert sweep() == [half_made.name]
+    assert clear_abandoned() == [half_made.name]
     assert not half_made.exists()
 
 
@@ -187,7 +187,7 @@ def test_what_is_not_ours_by_name_is_left_alone(shared: Path) -> None:
     for path in others:
         path.mkdir()
 
-    assert sweep() == []
+    assert clear_abandoned() == []
     assert all(path.exists() for path in others)
 
 
@@ -200,7 +200,7 @@ def test_what_another_user_made_under_our_name_is_left_alone(
     (trap / "sessions").write_text(f"{session.pid} {spool._started(session.pid)}\n")
     os.chown(trap, 65534, 65534)
 
-    assert sweep() == []
+    assert clear_abandoned() == []
     assert session.poll() is None
 
 
@@ -208,32 +208,32 @@ def test_a_sweep_that_finds_a_spool_just_being_made_does_not_break_it(
     shared: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lock_at_first = fcntl.flock
-    swept: list[str] = []
+    cleared: list[str] = []
 
-    def sweep_before_the_first_lock(*arguments: int) -> None:
+    def clear_before_the_first_lock(*arguments: int) -> None:
         monkeypatch.setattr(fcntl, "flock", lock_at_first)
-        swept.extend(sweep())
+        cleared.extend(clear_abandoned())
         lock_at_first(*arguments)
 
-    monkeypatch.setattr(fcntl, "flock", sweep_before_the_first_lock)
+    monkeypatch.setattr(fcntl, "flock", clear_before_the_first_lock)
 
     run = LockedSpool("run")
 
-    assert swept == [run.root.name]
+    assert cleared == [run.root.name]
     assert (run.root / "jobs").is_dir()
-    assert sweep() == []
+    assert clear_abandoned() == []
 
 
 def test_many_sweeps_at_once_sweep_each_directory_once(shared: Path) -> None:
     for number in range(20):
         abandon(LockedSpool(f"run{number}"))
-    swept: list[str] = []
-    sweeps = [threading.Thread(target=lambda: swept.extend(sweep())) for _ in range(4)]
+    cleared: list[str] = []
+    threads = [threading.Thread(target=lambda: cleared.extend(clear_abandoned())) for _ in range(4)]
 
-    for thread in sweeps:
+    for thread in threads:
         thread.start()
-    for thread in sweeps:
+    for thread in threads:
         thread.join(PATIENCE)
 
-    assert set(swept) == {f"metronome-{os.getuid()}-run{n}-{os.getpid()}" for n in range(20)}
+    assert set(cleared) == {f"metronome-{os.getuid()}-run{n}-{os.getpid()}" for n in range(20)}
     assert list(shared.iterdir()) == []

@@ -28,8 +28,8 @@ from tests.support.scenario_trees import planned, star_scenario
 SAY = "import sys, time; say = lambda line: open(sys.argv[1], 'a').write(line + '\\n'); "
 
 
-class Inside:
-    """A backend whose inside is a few lines of Python."""
+class FakeBackend:
+    """A backend whose launcher is a few lines of Python."""
 
     name = "guest"
 
@@ -53,12 +53,12 @@ class Inside:
     def kernel_identity(self) -> str:
         return "none"
 
-    def watch(self, inside: "subprocess.Popen[bytes]", spool: Spool, log: Path) -> None:
+    def watch(self, launcher: "subprocess.Popen[bytes]", spool: Spool, log: Path) -> None:
         return None
 
-    def end(self, inside: "subprocess.Popen[bytes]") -> None:
-        inside.kill()
-        inside.wait()
+    def end(self, launcher: "subprocess.Popen[bytes]") -> None:
+        launcher.kill()
+        launcher.wait()
 
 
 class Watcher:
@@ -98,7 +98,7 @@ def _evaluator(_self: Runner, spool: Spool, code: int = 0) -> "subprocess.Popen[
     return subprocess.Popen(["sh", "-c", program, str(spool.root), str(code)])
 
 
-def runner_of(tmp_path: Path, program: str) -> tuple[Runner, Inside, Watcher]:
+def runner_of(tmp_path: Path, program: str) -> tuple[Runner, FakeBackend, Watcher]:
     tree = star_scenario(clients=1)
     run_dir = tmp_path / "run"
     (run_dir / "logs").mkdir(parents=True)
@@ -106,13 +106,13 @@ def runner_of(tmp_path: Path, program: str) -> tuple[Runner, Inside, Watcher]:
     object.__setattr__(plan, "trainer", "inline")  # no workers
     initial = {"w": np.zeros(1, np.float32)}
     prepared = Prepared(loader.check(tree), plan, run_dir, initial, [], None)
-    inside, watcher = Inside(program), Watcher()
-    return Runner(prepared, inside, watcher), inside, watcher
+    backend, watcher = FakeBackend(program), Watcher()
+    return Runner(prepared, backend, watcher), backend, watcher
 
 
-def nothing_is_left(shared: Path, inside: Inside) -> bool:
-    assert inside.process is not None
-    return list(shared.iterdir()) == [] and inside.process.poll() is not None
+def nothing_is_left(shared: Path, backend: FakeBackend) -> bool:
+    assert backend.process is not None
+    return list(shared.iterdir()) == [] and backend.process.poll() is not None
 
 
 def test_a_run_is_followed_to_its_end(shared: Path, tmp_path: Path) -> None:
@@ -121,14 +121,14 @@ say('{"phase": "network", "nodes": 2}')
 say('{"phase": "lost", "node": "client1", "error": "gone"}')
 say('{"phase": "done"}')
 """
-    runner, inside, watcher = runner_of(tmp_path, program)
+    runner, backend, watcher = runner_of(tmp_path, program)
     (tmp_path / "run" / "evaluations.jsonl").write_text('{"round": 0, "accuracy": 0.5}\n{"rou')
 
     runner.run()
 
     assert watcher.phases == ["network", "lost", "evaluating"]
     assert runner.lost == ["client1"]
-    assert nothing_is_left(shared, inside)
+    assert nothing_is_left(shared, backend)
 
 
 def test_what_was_evaluated_is_shown_line_by_line(shared: Path, tmp_path: Path) -> None:
@@ -143,25 +143,25 @@ def test_what_was_evaluated_is_shown_line_by_line(shared: Path, tmp_path: Path) 
 
 def test_a_failure_inside_ends_the_run_with_its_own_words(shared: Path, tmp_path: Path) -> None:
     program = 'say(\'{"phase": "failed", "error": "client1: it broke"}\'); time.sleep(0.05)'
-    runner, inside, _ = runner_of(tmp_path, program)
+    runner, backend, _ = runner_of(tmp_path, program)
 
     with pytest.raises(RunFailed, match=r"^client1: it broke$"):
         runner.run()
 
-    assert nothing_is_left(shared, inside)
+    assert nothing_is_left(shared, backend)
 
 
 def test_an_inside_that_vanishes_ends_the_run_with_its_last_words(
     shared: Path, tmp_path: Path
 ) -> None:
-    runner, inside, _ = runner_of(tmp_path, "print('first'); sys.exit('no memory')")
+    runner, backend, _ = runner_of(tmp_path, "print('first'); sys.exit('no memory')")
 
     with pytest.raises(
         RunFailed, match=r"ended by itself \(code 1\): no memory; see .*network.log"
     ):
         runner.run()
 
-    assert nothing_is_left(shared, inside)
+    assert nothing_is_left(shared, backend)
 
 
 def test_what_an_inside_said_before_it_vanished_counts(shared: Path, tmp_path: Path) -> None:
@@ -176,12 +176,12 @@ def test_an_evaluator_that_fails_ends_the_run(
     monkeypatch.setattr(
         Runner, "_start_evaluator", lambda self, spool: _evaluator(self, spool, code=3)
     )
-    runner, inside, _ = runner_of(tmp_path, 'say(\'{"phase": "done"}\')')
+    runner, backend, _ = runner_of(tmp_path, 'say(\'{"phase": "done"}\')')
 
     with pytest.raises(RunFailed, match="the evaluator ended with code 3"):
         runner.run()
 
-    assert nothing_is_left(shared, inside)
+    assert nothing_is_left(shared, backend)
 
 
 def _slow_evaluator(self: Runner, _spool: Spool, lines: int) -> "subprocess.Popen[bytes]":
@@ -208,7 +208,7 @@ def test_an_evaluator_may_take_its_time_as_long_as_it_gets_on(
 
 
 def test_an_interruption_leaves_nothing_behind(shared: Path, tmp_path: Path) -> None:
-    runner, inside, watcher = runner_of(tmp_path, "time.sleep(30)")
+    runner, backend, watcher = runner_of(tmp_path, "time.sleep(30)")
 
     def interrupt() -> None:
         if watcher.ticked.wait(PATIENCE):
@@ -220,5 +220,5 @@ def test_an_interruption_leaves_nothing_behind(shared: Path, tmp_path: Path) -> 
         runner.run()
 
     assert time.monotonic() - before < PATIENCE
-    assert nothing_is_left(shared, inside)
+    assert nothing_is_left(shared, backend)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

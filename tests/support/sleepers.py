@@ -1,5 +1,6 @@
-"""An inside whose first process sleeps to odd moments, alone and among others that wake often.
+"""Runs in a guest instead of the launcher: its first process sleeps to odd moments.
 
+It sleeps alone, and among others that wake often.
 It also tells how long system calls take, and what the guest's dates and random numbers are.
 """
 

@@ -1,4 +1,4 @@
-"""An inside with a node that looks at the clock until it has moved, which it never does."""
+"""Runs in a guest instead of the launcher: a node that reads the clock until it moves: never."""
 
 import os
 import time
