@@ -1,4 +1,4 @@
-"""The records of a spool's status.jsonl: how far the inside of a run has come.
+"""The records of a spool's status.jsonl: how far the launcher has got.
 
 The launcher writes one line for each; the runner reads them while they come (docs/spool.md). In the
 file a record is a JSON object: its phase first, then its fields.
