@@ -1,30 +1,33 @@
-"""What a node keeps through a crash, as on its own disk; only written where it may crash."""
+"""What a node keeps through a crash, as if on its own disk.
+
+It is only written by nodes that the timeline crashes, so that other runs spend no time on it.
+"""
 
 from contracts.messages import Kind
 from contracts.timeline import CrashEvent
-from nodes.node_process import Inside
+from nodes.node_process import NodeContext
 from protocols.base import Tensors
 from protocols.wire import Message, read_file, write_file
 
 
-class Storage:
-    """One file for the node, in the spool: the last of what it wrote."""
+class Checkpoint:
+    """The node's checkpoint file in the spool, which holds the last thing written."""
 
-    def __init__(self, inside: Inside) -> None:
-        self._name, self._restarted = inside.spec.name, inside.restarted
-        self._path = inside.spool.checkpoint(self._name)
+    def __init__(self, context: NodeContext) -> None:
+        self._name, self._restarted = context.spec.name, context.restarted
+        self._path = context.spool.checkpoint(self._name)
         self._may_crash = any(
             isinstance(event, CrashEvent) and event.node == self._name
-            for event in inside.plan.timeline
+            for event in context.plan.timeline
         )
 
     def read(self) -> Message | None:
-        """What an earlier process of this node left; None for the first one."""
+        """Return what an earlier process of this node left; None in its first process."""
         if not self._restarted or not self._path.exists():
             return None
         return read_file(self._path)
 
     def write(self, round: int, tensors: Tensors) -> None:
-        """Instead of what was there before."""
+        """Replace the checkpoint, if the node may crash at all."""
         if self._may_crash and tensors:
             write_file(self._path, Message(Kind.CHECKPOINT, self._name, round, {}, tensors))

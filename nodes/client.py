@@ -4,35 +4,37 @@ from contracts.control import Ready
 from contracts.events import Phase
 from contracts.messages import GLOBAL_ROUND
 from nodes import solo_client
-from nodes.checkpoint import Storage
-from nodes.client_servers import Hearing
+from nodes.checkpoint import Checkpoint
+from nodes.client_servers import ClientServers
 from nodes.compute import Computer
-from nodes.node_process import Inside
+from nodes.node_process import NodeContext
 from nodes.recorder import now
 from protocols.base import Package
 
 
-def run(inside: Inside) -> None:
-    """From joining to the word to stop; without a server alone."""
-    if inside.spec.parent is None:
-        solo_client.run(inside)
+def run(context: NodeContext) -> None:
+    """Play a client from joining to the word to stop; train alone if there is no server."""
+    if context.spec.parent is None:
+        solo_client.run(context)
         return
-    spec, recorder = inside.spec, inside.recorder
-    method = inside.method.Client(inside.settings)
-    trainer = inside.trainer()
-    computer = Computer(spec, inside.plan, trainer, life=inside.restarted)
-    hearing = Hearing(inside, on_data=method.receive_data)
-    storage = Storage(inside)
-    if (kept := storage.read()) is not None:
+    spec, recorder = context.spec, context.recorder
+    method = context.method.Client(context.settings)
+    trainer = context.trainer()
+    computer = Computer(spec, context.plan, trainer, life=context.restarted)
+    servers = ClientServers(context, on_data=method.receive_data)
+    checkpoint = Checkpoint(context)
+    if (kept := checkpoint.read()) is not None:
         method.restore_state(kept.tensors)
-    hearing.begin()
-    inside.control.say(Ready())
-    while heard := hearing.next_models():
-        packages = {name: Package(message.meta, message.tensors) for name, message in heard.items()}
+    servers.begin()
+    context.control.say(Ready())
+    while models := servers.next_models():
+        packages = {
+            name: Package(message.meta, message.tensors) for name, message in models.items()
+        }
         for job in method.jobs(packages):
-            if not hearing.hears_any(job.to):
-                continue  # it left them meanwhile
-            message, start = heard[job.to[0]], now()
+            if not servers.hears_any(job.to):
+                continue  # the client has left them meanwhile
+            message, start = models[job.to[0]], now()
             result, timing = computer.train(job, message.local_round)
             recorder.phase(
                 spec.name,
@@ -45,10 +47,10 @@ def run(inside: Inside) -> None:
                 **timing,
             )
             replies = {name: method.reply(packages[name], result) for name in job.to}
-            storage.write(message.local_round, method.state_to_keep())
+            checkpoint.write(message.local_round, method.state_to_keep())
             for name, reply in replies.items():
-                hearing.send(name, heard[name].local_round, reply)
+                servers.send(name, models[name].local_round, reply)
         recorder.flush()
     recorder.flush()
-    hearing.close()
+    servers.close()
     trainer.close()

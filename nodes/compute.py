@@ -1,4 +1,4 @@
-"""Computing on a node: really done behind the training seam, taking the device's modelled time."""
+"""Computing on a node: the training is really done, and takes the time of the modelled device."""
 
 import hashlib
 import time
@@ -17,29 +17,29 @@ from protocols.base import Job, Work
 
 
 def make_trainer(plan: Plan, run_dir: Path, spool: Spool, node: str) -> Trainer:
-    """The plan's choice: torch in this process, or the host's workers."""
+    """Make the trainer that the plan names: torch in this process, or the host's workers."""
     if plan.trainer == "inline":
         from learning.training.inline import InlineTrainer
 
         return InlineTrainer.load(run_dir)
-    return SpoolTrainer(spool, waits(plan, spool, node))
+    return SpoolTrainer(spool, make_pauses(plan, spool, node))
 
 
-def waits(plan: Plan, spool: Spool, who: str) -> Pauses:
-    """How to wait for something outside: the plan says whether time may pass meanwhile."""
+def make_pauses(plan: Plan, spool: Spool, who: str) -> Pauses:
+    """Return how to wait for something outside: whether emulated time may pass meanwhile."""
     return sleep_pauses if plan.pause == "sleep" else clockless_pauses(spool.pause(who))
 
 
 def sleep_until(moment: float) -> None:
-    """Sleep the rest, if there is any."""
+    """Sleep until this moment; return at once if it has passed."""
     left = moment - now()
     if left > 0:
         time.sleep(left)
 
 
 @dataclass
-class Running:
-    """A training under way, and when the node's device would have finished it."""
+class RunningTraining:
+    """A training under way, and how long the node's device takes for it."""
 
     pending: Pending
     start: float
@@ -48,8 +48,11 @@ class Running:
     limit: float
 
     def collect(self) -> tuple[Result, Timing]:
-        """The result, and for the record how modelled and real time compare."""
-        due = max(now(), self.start + self.modelled)  # it may have been left alone for longer
+        """Sleep until the device is done; return the result, and modelled and real time.
+
+        A training that is collected later than that has not overrun.
+        """
+        due = max(now(), self.start + self.modelled)
         sleep_until(due)
         result = self.pending.result(self.limit)
         overrun = max(0.0, now() - due)
@@ -57,25 +60,26 @@ class Running:
 
 
 class Computer:
-    """Trains for one node and takes the time its device would."""
+    """Trains for one node, and takes as much time as the node's device would."""
 
     def __init__(self, spec: NodeSpec, plan: Plan, trainer: Trainer, life: int = 0) -> None:
         self._spec, self._plan, self._trainer = spec, plan, trainer
-        # A job that a crashed process left behind must not be taken for the new one's.
+        # The result of a job that a crashed process left behind must not be taken for that of the
+        # new process: its jobs have other names.
         self._life = f"-life{life}" if life else ""
 
     def steps(self, work: Work) -> int:
-        """Batches in its passes over the node's own samples and those the work brings along."""
+        """Count the batches of the work, over the node's own samples and those it brings along."""
         samples = self._spec.samples + work.extra_samples
         whole = work.epochs * ceil(samples / self._plan.training.batch_size)
         return min(whole, work.steps) if work.steps else whole
 
     def train(self, job: Job, local_round: int) -> tuple[Result, Timing]:
-        """A client's job, from begin to end."""
+        """Do a client's job from begin to end."""
         return self.begin(job, local_round, job.to[0]).collect()
 
-    def begin(self, job: Job, local_round: int, label: str) -> Running:
-        """Have it done in this local round; the label tells it from others of the same round."""
+    def begin(self, job: Job, local_round: int, label: str) -> RunningTraining:
+        """Start a job; the label tells it from other jobs of the same local round."""
         start, work, fixed = now(), job.work, self._plan.training
         task = Task(
             job=f"{self._spec.name}-{local_round}-{label}{self._life}",
@@ -97,7 +101,7 @@ class Computer:
         modelled = steps * self._spec.seconds_per_step
         if work.rule:
             modelled += self._spec.rule_seconds(steps)
-        return Running(pending, start, modelled, work.epochs, self._plan.limits.round)
+        return RunningTraining(pending, start, modelled, work.epochs, self._plan.limits.round)
 
 
 def _seed(run: int, client: int, local_round: int) -> int:

@@ -1,4 +1,4 @@
-"""A node's line to the launcher: what it reports, and the word to go. Not part of the network."""
+"""The control line between the launcher and a node, which is not part of the network."""
 
 import select
 import socket
@@ -10,7 +10,7 @@ Wanted = TypeVar("Wanted", bound=Word)
 
 
 class Control:
-    """Words over a socket pair (contracts/control.py); works the same on both sides."""
+    """One end of a socket pair that carries words (contracts/control.py); both ends are alike."""
 
     def __init__(self, line: socket.socket) -> None:
         self._line = line
@@ -18,7 +18,7 @@ class Control:
         self._pending: list[Word] = []
 
     def fileno(self) -> int:
-        """The descriptor, to wait on."""
+        """The file descriptor, for select and poll."""
         return self._line.fileno()
 
     def say(self, said: Word) -> None:
@@ -26,9 +26,9 @@ class Control:
         self._line.sendall(encode(said))
 
     def wait_for(self, *kinds: type[Wanted]) -> Wanted:
-        """The next word of one of these kinds; those before it are dropped.
+        """Wait for the next word of one of these kinds and drop those that come before it.
 
-        The launcher bounds a node's wait, by ending every node it gives up on.
+        A node needs no deadline here: the launcher ends every node that it gives up on.
         """
         while True:
             while self._pending:
@@ -37,8 +37,8 @@ class Control:
                     return said
             self._pending = self.read()
 
-    def waiting(self) -> list[Word]:
-        """All words that have come, without waiting for any."""
+    def read_available(self) -> list[Word]:
+        """Return all words that have come, without waiting for any."""
         readable = select.poll()
         readable.register(self._line, select.POLLIN)
         found, self._pending = self._pending, []
@@ -47,7 +47,7 @@ class Control:
         return found
 
     def read(self) -> list[Word]:
-        """The complete words of one read; ConnectionError when the other side is gone."""
+        """Wait for data and return its complete words; ConnectionError if the peer is gone."""
         data = self._line.recv(1 << 16)
         if not data:
             raise ConnectionError("the other end of a control line is gone")

@@ -1,32 +1,35 @@
-"""An edge (an institution, or a cell's server): several rounds among its clients for one above."""
+"""An edge (an institution, or a cell's server): several local rounds for one global round."""
 
 from contracts.control import Bound, Ready
 from contracts.messages import GLOBAL_ROUND, Kind
 from nodes import cloud
 from nodes.control import Control
-from nodes.node_process import Inside
+from nodes.node_process import NodeContext
 from nodes.parent import Parent
 from nodes.recorder import now
 from nodes.rounds import RoundServer
-from nodes.transport import first_to_hear
+from nodes.transport import first_with_message
 from protocols.base import Package
 from protocols.wire import Message
 
 
-def run(inside: Inside) -> None:
-    """From joining to the word to stop, which it passes on; without a cloud as one itself."""
-    if not inside.spec.servers:
-        cloud.run(inside)
+def run(context: NodeContext) -> None:
+    """Play an edge below a cloud, from joining to the word to stop, which it passes on.
+
+    Without a cloud, an edge holds the global rounds itself.
+    """
+    if not context.spec.servers:
+        cloud.run(context)
         return
-    settings = inside.settings
-    method = inside.method.Edge(settings, {})
-    control = inside.control if inside.plan.moves else None
-    server = RoundServer(inside.spec, inside.plan, method, inside.recorder, control=control)
-    inside.control.say(Bound())
-    parent = Parent(inside.spec, inside.plan, inside.recorder)
+    settings = context.settings
+    method = context.method.Edge(settings, {})
+    control = context.control if context.plan.moves else None
+    server = RoundServer(context.spec, context.plan, method, context.recorder, control=control)
+    context.control.say(Bound())
+    parent = Parent(context.spec, context.plan, context.recorder)
     parent.join()
     server.admit()
-    inside.control.say(Ready())
+    context.control.say(Ready())
     while (message := _next_model(parent, server, control)) is not None:
         method.receive(Package(message.meta, message.tensors))
         round = message.meta[GLOBAL_ROUND]
@@ -34,22 +37,22 @@ def run(inside: Inside) -> None:
         for local_round in range(before + 1, before + settings.edge_rounds + 1):
             server.run(local_round, round)
         parent.send_update(message.local_round, method.upward())
-        inside.recorder.flush()
-    inside.recorder.flush()
+        context.recorder.flush()
+    context.recorder.flush()
     server.stop()
     parent.close()
 
 
 def _next_model(parent: Parent, server: RoundServer, control: Control | None) -> Message | None:
-    """The next model from above; whoever comes or leaves meanwhile is attended to."""
+    """Wait for the next model from above, and handle clients that come and go meanwhile."""
     if control is None:
         return parent.next_model()
     deadline = parent.deadline()
     while True:
-        first = first_to_hear((parent.endpoint, server.endpoint), deadline, control)
+        first = first_with_message((parent.endpoint, server.endpoint), deadline, control)
         if first is None:
-            deadline = parent.patience_is_over()
+            deadline = parent.extend_deadline()
         elif first is not parent.endpoint:
-            server.attend()
-        elif (message := parent.hear(now())) is not None:
+            server.handle_joins_and_departures()
+        elif (message := parent.receive(now())) is not None:
             return message if message.kind == Kind.MODEL else None

@@ -1,7 +1,8 @@
 """The fidelity matrix: model-sized messages over ZeroMQ, through links of many rates and delays.
 
-Runs inside, instead of the launcher. One star network serves all cells: its links are reshaped in
-place, which tests that as well, and every cell has connections of its own.
+`metronome fidelity` runs it inside the guest, instead of the launcher. One star network serves all
+cells of the matrix: its links are reshaped in place, which tests reshaping as well, and every cell
+has connections of its own.
 """
 
 import json
@@ -32,6 +33,7 @@ from netem import probe
 from netem.network import Network
 from netem.shaping import default_queue
 from netem.transfer_time import Transfer
+from nodes import joining
 from nodes.control import Control
 from nodes.recorder import now
 from nodes.transport import ClientEndpoint, ServerEndpoint
@@ -43,7 +45,7 @@ SENDERS = (1, 8)
 RESULTS = "matrix.json"
 
 _MSS = 1448
-_LONG = 25  # round trips that make a transfer long
+_LONG = 25  # a transfer that takes this many round trips is long
 _LEAST_BYTES, _MOST_BYTES = 250_000, 45_000_000
 _MOST_BYTES_TOGETHER = 90_000_000
 _PATIENCE = 3600.0
@@ -51,7 +53,7 @@ _PATIENCE = 3600.0
 
 @dataclass(frozen=True)
 class Cell:
-    """One combination, and how much each sender sends."""
+    """One combination of rate, round trip and number of senders."""
 
     rate: float
     round_trip: float
@@ -59,14 +61,14 @@ class Cell:
 
     @property
     def size(self) -> int:
-        """Bytes of a message that is long against the round trip, where a model can be."""
+        """Bytes that each sender sends: a long transfer, within the sizes that models have."""
         wanted = math.ceil(_LONG * self.round_trip * self.rate / 8)
         most = min(_MOST_BYTES, _MOST_BYTES_TOGETHER // self.senders)
         return min(most, max(_LEAST_BYTES, wanted)) // 4 * 4
 
     @property
     def shape(self) -> Shape:
-        """How a sender's link is shaped, in each direction."""
+        """The shape of a sender's link, the same in both directions."""
         delay = self.round_trip / 2
         return Shape(self.rate, delay, 0.0, 0.0, default_queue(self.rate, delay))
 
@@ -82,7 +84,7 @@ class Cell:
 
     @property
     def slow_start_seconds(self) -> float:
-        """How much longer TCP's slow start makes it."""
+        """How much longer TCP's slow start makes the transfer."""
         return self._transfer.slow_start_seconds
 
     @property
@@ -100,7 +102,7 @@ def main(directories: list[str]) -> None:
     run_dir, spool = Path(directories[0]), Spool(Path(directories[1]))
     plan = Plan.from_json(RunDirectory(run_dir).plan.read_text())
     cells = [Cell(**cell) for cell in json.loads((run_dir / "cells.json").read_text())]
-    network = Network(plan, _live)
+    network = Network(plan, _serve_orders)
     controls = {node.name: Control(network.host(node.name).control) for node in plan.nodes}
     found = []
     try:
@@ -141,7 +143,7 @@ def _measure(
     }
 
 
-def _live(name: str, line: socket.socket) -> None:
+def _serve_orders(name: str, line: socket.socket) -> None:
     control = Control(line)
     while True:
         order = control.wait_for(Listen, Ping, Gather, Send)
@@ -173,7 +175,7 @@ def _fail(sender: str, refusal: Refused) -> None:
 def _gather(name: str, control: Control, order: Gather) -> None:
     server = ServerEndpoint(name, 1 << 30, _fail, order.port)
     control.say(Listening())
-    server.admit(tuple(order.names), now() + _PATIENCE)
+    joining.admit(server, tuple(order.names), now() + _PATIENCE)
     for child in order.names:
         server.send(child, Message(Kind.GO, name, 0))
     seconds = []
@@ -187,7 +189,7 @@ def _gather(name: str, control: Control, order: Gather) -> None:
 
 def _send(name: str, order: Send) -> None:
     client = ClientEndpoint(name, "cloud", order.address, 1 << 30, _fail, order.port)
-    client.join(now() + _PATIENCE)
+    joining.join(client, now() + _PATIENCE)
     client.receive(now() + _PATIENCE, Expected(kinds=frozenset({Kind.GO})))
     weights = np.zeros(order.size // 4, np.float32)
     client.send(Message(Kind.UPDATE, name, 0, {}, {"weights": weights}))

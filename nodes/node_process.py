@@ -1,4 +1,4 @@
-"""What a node's process holds: its specification, the plan, and its line to the launcher."""
+"""A node's process: it waits for the launcher's word, plays its role and reports how it ended."""
 
 import importlib
 import sys
@@ -20,8 +20,8 @@ from protocols.method import Method
 
 
 @dataclass
-class Inside:
-    """A node's surroundings, given to the code of its role."""
+class NodeContext:
+    """Everything that the code of a role needs: what the node is, and its lines to the outside."""
 
     spec: NodeSpec
     plan: Plan
@@ -42,27 +42,30 @@ class Inside:
         return self.method.Settings(**self.plan.settings)
 
     def trainer(self) -> Trainer:
-        """Whatever trains for this node."""
+        """Make the trainer of this node."""
         return make_trainer(self.plan, self.run_dir, self.spool, self.spec.name)
 
 
-def live(spec: NodeSpec, plan: Plan, run_dir: Path, spool: Spool, control: Control) -> None:
-    """A node's life: wait for the word to start, play the role, report how it ended."""
+def run_node(spec: NodeSpec, plan: Plan, run_dir: Path, spool: Spool, control: Control) -> None:
+    """Run a node from the word to start to its end; its links may be measured before.
+
+    The module of its role is `nodes.ROLE`; an error there is reported to the launcher.
+    """
     while not isinstance(order := control.wait_for(Start, Listen, Measure), Start):
-        _probe(control, order)
-    inside = Inside(spec, plan, run_dir, spool, control, Recorder(control), order.restarted)
+        _take_part_in_probe(control, order)
+    context = NodeContext(spec, plan, run_dir, spool, control, Recorder(control), order.restarted)
     try:
-        importlib.import_module(f"nodes.{spec.role}").run(inside)
+        importlib.import_module(f"nodes.{spec.role}").run(context)
     except Exception as error:
         traceback.print_exc(file=sys.stderr)
-        inside.recorder.flush()
+        context.recorder.flush()
         control.say(Failed(f"{type(error).__name__}: {error}"))
         raise SystemExit(1) from None
     control.say(Done())
 
 
-def _probe(control: Control, order: Word) -> None:
-    """One end of a link's measurement, before training."""
+def _take_part_in_probe(control: Control, order: Word) -> None:
+    """Be one end of a link's measurement, before training."""
     if isinstance(order, Measure):
         control.say(probe.measure(order.address, order.upload, order.download))
     elif isinstance(order, Listen):

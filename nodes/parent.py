@@ -1,14 +1,15 @@
-"""A node's dealings with its parent: join, receive models, send updates."""
+"""A child's link to one server above it: join, receive models, send updates."""
 
 from contracts.events import Phase
-from contracts.messages import GLOBAL_ROUND, HOLDS, REASON, SENT_AT, SINCE, Kind
+from contracts.messages import GLOBAL_ROUND, REASON, SENT_AT, Kind
 from contracts.plan import NodeSpec, Plan
+from nodes.joining import JoinDuringRun, ask_to_join, join
 from nodes.recorder import Recorder, now
 from nodes.transport import PORT, ClientEndpoint
 from protocols.base import Package
 from protocols.wire import Expected, Message, Refused
 
-# What each is called on the record.
+# The phase under which the arrival of each kind is recorded.
 _DOWNLOADS = {Kind.MODEL: Phase.DOWNLOAD, Kind.DATA: Phase.SUPPLY}
 
 
@@ -21,7 +22,7 @@ class ParentLost(Exception):
 
 
 class Parent:
-    """A link upwards of a client or an edge: to its own server, or to another that it hears."""
+    """The link from a client or an edge to its own server, or to another one that it hears."""
 
     def __init__(
         self,
@@ -42,36 +43,42 @@ class Parent:
         )
 
     def join(self) -> None:
-        """Join and wait for the welcome, as long as limits.join allows."""
-        self.endpoint.join(now() + self._plan.limits.join)
+        """Join at the start, and wait for the welcome as long as limits.join allows."""
+        join(self.endpoint, now() + self._plan.limits.join)
 
-    def ask_to_join(self, since: int, holds: int) -> None:
-        """Without waiting for the welcome; `holds` is the local round it still has an update of."""
-        meta = {SINCE: since, HOLDS: holds}
-        self.endpoint.send(Message(Kind.JOIN, self._spec.name, 0, meta))
+    def join_during_run(self, since: int, holds: int) -> None:
+        """Join while the run goes on, without waiting for the welcome.
+
+        `since` is the number of the change that brought the client here, and `holds` the local
+        round whose update it still has for this server, 0 for none.
+        """
+        ask_to_join(self.endpoint, JoinDuringRun(since, holds))
 
     def deadline(self) -> float:
-        """A parent may itself wait a whole round for others before it sends again."""
+        """Return until when to wait: a parent may itself wait a whole round for others."""
         return now() + self._plan.limits.join + 2 * self._plan.limits.round
 
     def next_model(self) -> Message | None:
-        """The next model; None when training is over."""
+        """Wait for the next model; None when training is over."""
         deadline = self.deadline()
         while True:
-            message = self.hear(deadline)
+            message = self.receive(deadline)
             if message is not None and message.kind in (Kind.MODEL, Kind.STOP):
                 return message if message.kind == Kind.MODEL else None
             if now() >= deadline:
-                deadline = self.patience_is_over()
+                deadline = self.extend_deadline()
 
-    def patience_is_over(self) -> float:
-        """At a deadline: a new one where the scenario says to wait, else ParentLost."""
+    def extend_deadline(self) -> float:
+        """At a deadline, return a new one if the scenario says to wait; else raise ParentLost."""
         if self._plan.limits.late != "wait":
             raise ParentLost(f"nothing came from {self.name} for longer than a round")
         return self.deadline()
 
-    def hear(self, deadline: float) -> Message | None:
-        """A model or data (each download on the record), welcome or stop; None if nothing came."""
+    def receive(self, deadline: float) -> Message | None:
+        """Wait for a model, data, a welcome or a stop; None if there was none by the deadline.
+
+        Models and data are recorded as downloads.
+        """
         message = self.endpoint.receive(deadline, self._expected)
         if message is None:
             return None
@@ -98,11 +105,11 @@ class Parent:
         )
 
     def close(self, abandon: bool = False) -> None:
-        """Close the connection; what is still under way is dropped with `abandon`."""
+        """Close the connection; with `abandon`, what is still under way is dropped."""
         self.endpoint.close(abandon)
 
     def _on_being_refused(self, reason: str) -> None:
-        """An update that came too late is only noted: the parent went on without it."""
+        """Only record that an update came too late, since the parent went on without it."""
         if reason != "round":
             raise UpdateRefused(f"{self.name} refused an update of this node: {reason}")
         self._recorder.note(self._spec.name, Phase.LATE, 0, peer=self.name)

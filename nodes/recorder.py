@@ -1,4 +1,4 @@
-"""What a node spent its time on."""
+"""A node's record of what it spent its time on, for events.jsonl."""
 
 import time
 from typing import Unpack
@@ -11,7 +11,10 @@ now = time.monotonic
 
 
 class Recorder:
-    """Collects phases and hands them to the launcher in batches, between rounds."""
+    """Collects events, and sends them to the launcher in batches between rounds.
+
+    Nothing is written while a round is timed.
+    """
 
     def __init__(self, control: Control) -> None:
         self._control = control
@@ -26,18 +29,18 @@ class Recorder:
         round: int,
         **details: Unpack[Details],
     ) -> None:
-        """Something that took time, in this global round."""
+        """Record something that took time, in this global round."""
         self._events.append(
             {"node": node, "phase": phase, "round": round, "start": start, "end": end, **details}
         )
 
     def note(self, node: str, what: Phase, round: int, **details: Unpack[Details]) -> None:
-        """Something that happened at one moment: a refusal, a deadline."""
+        """Record something that happened at one moment, such as a refusal or a deadline."""
         moment = now()
         self.phase(node, what, moment, moment, round, **details)
 
     def flush(self) -> None:
-        """Hand over what was collected."""
+        """Send what was collected to the launcher."""
         if self._events:
             self._control.say(Events(self._events))
             self._events = []

@@ -1,4 +1,4 @@
-"""The records a run writes while it goes on, from inside the network."""
+"""The records that the launcher writes while a run goes on."""
 
 import csv
 import io
@@ -37,51 +37,51 @@ class Records:
         more = BACKGROUND_COLUMNS if plan.traffic else ()
         self._write_rows([(*LINK_COLUMNS, *more)])
 
-    def status(self, record: Status) -> None:
-        """Tell the runner outside how far things are."""
+    def write_status(self, record: Status) -> None:
+        """Tell the runner outside how far the run has come."""
         status.append(self._status, record)
 
-    def probes(self, figures: list[dict[str, Any]]) -> None:
-        """What the links did when they were measured, before training."""
+    def write_probes(self, figures: list[dict[str, Any]]) -> None:
+        """Write what the links did when they were measured, before training."""
         self._files.probes.write_text(json.dumps(figures, indent=1))
 
-    def start_at(self, moment: float) -> None:
-        """Time zero: the cloud starts its first round."""
+    def set_time_zero(self, moment: float) -> None:
+        """Set time zero, when the first round starts, and write the events that came before it."""
         self._zero = moment
         early, self._early = self._early, []
-        self.events(early)
+        self.add_events(early)
 
     def elapsed(self, moment: float) -> float:
-        """Seconds from time zero to this moment."""
+        """Return the seconds from time zero to this moment; 0 before time zero is known."""
         return moment - (moment if self._zero is None else self._zero)
 
-    def events(self, events: list[EventFields]) -> None:
-        """Append events, their times counted from time zero."""
+    def add_events(self, events: list[EventFields]) -> None:
+        """Write events with times of the nodes' clock, as soon as time zero is known."""
         if self._zero is None:
             self._early += events
             return
         for event in events:
             event["start"] -= self._zero
             event["end"] -= self._zero
-        self.timed(events)
+        self.write_events(events)
 
-    def timed(self, events: list[EventFields]) -> None:
-        """Append events whose times are counted from time zero already."""
+    def write_events(self, events: list[EventFields]) -> None:
+        """Append events whose times are counted from time zero."""
         for event in events:
             event["start"], event["end"] = round(event["start"], 9), round(event["end"], 9)
         _append(self._files.events, "".join(json.dumps(event) + "\n" for event in events))
 
-    def varying(self, **found: Any) -> None:
-        """What the traces and the traffic beside the training came to."""
+    def write_varying(self, **found: Any) -> None:
+        """Write what became of the traces and of the traffic beside the training."""
         self._files.varying.write_text(json.dumps(found, indent=1))
 
-    def links(
+    def write_links(
         self,
         round: int,
         counters: dict[str, LinkCounters],
         background: Counter[tuple[str, str]] | None = None,
     ) -> None:
-        """What every link carried since the last call; `background` by link and way."""
+        """Append what every link carried since the last call; `background` by link and way."""
         beside = background or Counter()
         rows = []
         for spec in self._plan.links:

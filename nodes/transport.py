@@ -1,4 +1,7 @@
-"""Messages between a server and its children: ROUTER and DEALER over TCP, without copies."""
+"""Messages between a server and its children: ZeroMQ ROUTER and DEALER sockets over TCP.
+
+Tensors are sent and received without copying them.
+"""
 
 import contextlib
 import select
@@ -22,17 +25,16 @@ _LONGEST_POLL_MS = 1 << 30  # what poll(2) can hold; a longer wait polls again
 OnRefusal = Callable[[str, Refused], None]
 
 
-class NotJoined(Exception):
-    """A peer was not there by its deadline."""
-
-
 class Endpoint:
-    """What both ends share: sending, and receiving until a deadline."""
+    """What both ends share: sending, and receiving until a deadline.
+
+    `on_refusal` is called with the name of the sender of every message that is not accepted.
+    """
 
     def __init__(self, name: str, kind: int, max_bytes: int, on_refusal: OnRefusal) -> None:
         self.name = name
         self.refused: Counter[str] = Counter()
-        self._max_bytes = max_bytes
+        self.max_bytes = max_bytes
         self._on_refusal = on_refusal
         self._context = zmq.Context()
         self._socket = self._context.socket(kind)
@@ -40,14 +42,15 @@ class Endpoint:
             self._socket.setsockopt(option, 0)
         self._socket.setsockopt(zmq.LINGER, _LINGER_MS)
         self._socket.setsockopt(zmq.RECONNECT_IVL, 20)
-        # Up to this a message that is too large is refused by name; ZeroMQ cuts off what is beyond.
+        # A message that is too large is refused by name up to this size; ZeroMQ drops the
+        # connection of whoever sends even more.
         self._socket.setsockopt(zmq.MAXMSGSIZE, 4 * max_bytes)
         self.descriptor = cast(int, self._socket.getsockopt(zmq.FD))
         self._readable = select.poll()
         self._readable.register(self.descriptor, select.POLLIN)
 
     def close(self, abandon: bool = False) -> None:
-        """Once what was sent has left; or at once, giving up what has not."""
+        """Close once everything sent has left; with `abandon` at once, dropping what has not."""
         self._socket.close(linger=0 if abandon else None)
         self._context.term()
 
@@ -56,10 +59,10 @@ class Endpoint:
         self._socket.send_multipart([*route, *encode(message)], copy=False)
 
     def _frames(self, deadline: float) -> list[zmq.Frame] | None:
-        """The next message's frames, or None when the deadline passes first.
+        """Wait for the next message and return its frames, or None when the deadline passes first.
 
-        Waits on the socket's descriptor: zmq_poll measures its timeout with the processor's cycle
-        counter, which the guest's clock does not follow.
+        Waits on the socket's descriptor, because zmq_poll measures its timeout with the
+        processor's cycle counter, which the guest's clock does not follow.
         """
         while not self.has_message():
             left = deadline - now()
@@ -75,7 +78,7 @@ class Endpoint:
         return bool(events & zmq.POLLIN)
 
     def _decoded(self, frames: list[zmq.Frame], expected: Expected, sender: str) -> Message:
-        """The message, signed by whoever is at the other end of the line; or Refused."""
+        """Decode a message; Refused unless it is signed by who is at the other end of the line."""
         message = decode([frame.buffer for frame in frames], expected)
         if message.sender != sender:
             raise Refused("malformed", f"signed by {message.sender!r}", sender)
@@ -88,10 +91,13 @@ class Endpoint:
         self._on_refusal(sender, refusal)
 
 
-def first_to_hear(
+def first_with_message(
     endpoints: Iterable[Endpoint], deadline: float, control: Control | None = None
 ) -> Endpoint | Control | None:
-    """The first of these that has a message, the control line last; None at the deadline."""
+    """Wait until one of these has a message and return it; None at the deadline.
+
+    Of several that are ready, the earlier endpoint is returned; the control line comes last.
+    """
     endpoints = list(endpoints)
     readable = select.poll()
     for descriptor in (*(e.descriptor for e in endpoints), *([control] if control else ())):
@@ -110,7 +116,7 @@ def first_to_hear(
 
 
 class ServerEndpoint(Endpoint):
-    """The upper end: hears its children by name."""
+    """The upper end of the links to a server's children, which it addresses by name."""
 
     def __init__(self, name: str, max_bytes: int, on_refusal: OnRefusal, port: int = PORT) -> None:
         super().__init__(name, zmq.ROUTER, max_bytes, on_refusal)
@@ -119,25 +125,12 @@ class ServerEndpoint(Endpoint):
         self._socket.setsockopt(zmq.BACKLOG, _BACKLOG)
         self._socket.bind(f"tcp://*:{port}")
 
-    def admit(self, children: tuple[str, ...], deadline: float) -> None:
-        """Welcome every child, or say who did not come."""
-        missing = set(children)
-        joining = Expected(kinds=frozenset({Kind.JOIN}), max_bytes=self._max_bytes)
-        while missing:
-            received = self.receive(deadline, joining)
-            if received is None:
-                few = ", ".join(sorted(missing)[:5])
-                raise NotJoined(f"{len(missing)} of {len(children)} did not join in time: {few}")
-            if received.sender in missing:
-                missing.discard(received.sender)
-                self.send(received.sender, Message(Kind.WELCOME, self.name, 0))
-
     def send(self, child: str, message: Message) -> None:
         """Send a message to a child, without waiting for it to arrive."""
         self._send([child.encode()], message)
 
     def receive(self, deadline: float, expected: Expected) -> Message | None:
-        """The next acceptable message, or None at the deadline; the others are refused."""
+        """Wait for the next acceptable message; None at the deadline. Others are refused."""
         while (frames := self._frames(deadline)) is not None:
             route = frames[0].bytes
             child = _name_of(route)
@@ -146,29 +139,29 @@ class ServerEndpoint(Endpoint):
             except Refused as refusal:
                 self._refuse(route, child, refusal)
                 if now() > deadline:
-                    break  # a flood of nonsense must not keep us
+                    break  # a flood of nonsense must not keep us beyond the deadline
         return None
 
     def refuse(self, child: str, refusal: Refused) -> None:
-        """Do not accept what this child sent: counted, recorded, and the child told."""
+        """Do not accept what this child sent: count it, record it, and tell the child."""
         self._refuse(child.encode(), child, refusal)
 
     def _refuse(self, route: bytes, child: str, refusal: Refused) -> None:
         self._note(child, refusal)
         notice = Message(Kind.REFUSED, self.name, 0, {REASON: refusal.reason})
-        with contextlib.suppress(zmq.ZMQError):  # whoever it was is gone
+        with contextlib.suppress(zmq.ZMQError):  # the sender is gone
             self._send([route], notice)
 
 
 def _name_of(route: bytes) -> str:
-    """A peer's name; one that gave none, or nothing readable, goes by its bytes."""
+    """Return a peer's name; its bytes in hexadecimal if it gave none that can be read."""
     name = route.decode(errors="replace")
     readable = name.isprintable() and "\N{REPLACEMENT CHARACTER}" not in name
     return name if readable else f"stranger {route.hex()}"
 
 
 class ClientEndpoint(Endpoint):
-    """The lower end: one connection to its parent."""
+    """The lower end: a child's connection to one server, its parent."""
 
     def __init__(
         self,
@@ -184,19 +177,12 @@ class ClientEndpoint(Endpoint):
         self._socket.setsockopt(zmq.IDENTITY, name.encode())
         self._socket.connect(f"tcp://{address}:{port}")
 
-    def join(self, deadline: float) -> None:
-        """Ask to be let in and wait for the welcome."""
-        self.send(Message(Kind.JOIN, self.name, 0))
-        welcome = Expected(kinds=frozenset({Kind.WELCOME}), max_bytes=self._max_bytes)
-        if self.receive(deadline, welcome) is None:
-            raise NotJoined(f"no welcome from {self.parent} in time")
-
     def send(self, message: Message) -> None:
         """Send a message to the server, without waiting for it to arrive."""
         self._send([], message)
 
     def receive(self, deadline: float, expected: Expected) -> Message | None:
-        """The next acceptable message from the parent, or None at the deadline."""
+        """Wait for the next acceptable message from the parent; None at the deadline."""
         while (frames := self._frames(deadline)) is not None:
             try:
                 return self._decoded(frames, expected, self.parent)

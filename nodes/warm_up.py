@@ -1,7 +1,7 @@
-"""Does once, before the hosts are forked, what every node will do for the first time.
+"""Does once, before the nodes are forked, what every node will do in its rounds.
 
-First uses are slow inside the guest (pages to fault in, tables to fill); done in the parent they
-are done for all, and no round pays for them.
+The first use of code is slow inside the guest: pages have to be faulted in and tables filled. Done
+in the parent process, this is done for all nodes, and no round is slowed down by it.
 """
 
 import numpy as np
@@ -12,7 +12,7 @@ from protocols.wire import Expected, Message, decode, encode
 
 
 def warm_up() -> None:
-    """One small model across the wire format and through an average."""
+    """Encode, decode and average a small model."""
     weights = {"weights": np.ones(1 << 16, np.float32)}
     expected = Expected(
         kinds=frozenset({Kind.UPDATE}),

@@ -101,10 +101,12 @@ def test_background_bytes_are_neither_overhead_nor_the_methods(tmp_path: Path) -
     plan = planned(tree_scenario(traffic=[traffic()]))
     records = Records(plan, tmp_path, Spool(tmp_path))
     counted = {link.name: LinkCounters() for link in plan.links}
-    records.links(0, counted, Counter())
+    records.write_links(0, counted, Counter())
 
     carried = counted | {"client1-lan1": LinkCounters(bytes_up=5000, bytes_down=700)}
-    records.links(1, carried, Counter({("client1-lan1", "up"): 1442, ("inst1-lan1", "down"): 1442}))
+    records.write_links(
+        1, carried, Counter({("client1-lan1", "up"): 1442, ("inst1-lan1", "down"): 1442})
+    )
 
     (tmp_path / "plan.json").write_text(plan.to_json())
     found = RunRecords(tmp_path).traffic

@@ -1,6 +1,6 @@
 """Who belongs to a server: joins and departures in whatever order they come in."""
 
-from nodes.membership import Members
+from nodes.serving.membership import Members
 
 
 def test_members_stand_in_the_order_of_their_coming() -> None:

@@ -47,9 +47,9 @@ def test_events_count_from_the_first_rounds_start_also_those_before_it(
         "start": 100.5,
         "end": 102.25,
     }
-    records.events([early])
-    records.start_at(100.0)
-    records.events([later])
+    records.add_events([early])
+    records.set_time_zero(100.0)
+    records.add_events([later])
 
     written = lines(tmp_path / "events.jsonl")
 
@@ -58,7 +58,7 @@ def test_events_count_from_the_first_rounds_start_also_those_before_it(
 
 def test_elapsed_time_is_zero_until_the_first_round(records: Records) -> None:
     assert records.elapsed(50.0) == 0.0
-    records.start_at(100.0)
+    records.set_time_zero(100.0)
     assert records.elapsed(103.0) == 3.0
 
 
@@ -66,8 +66,12 @@ def test_links_have_what_was_carried_since_the_round_before(
     records: Records, tmp_path: Path
 ) -> None:
     attachment = LinkCounters()
-    records.links(0, {"client1-wan": LinkCounters(10, 20, 1, 2, 0, 0), "cloud-wan": attachment})
-    records.links(1, {"client1-wan": LinkCounters(110, 220, 4, 6, 1, 3), "cloud-wan": attachment})
+    records.write_links(
+        0, {"client1-wan": LinkCounters(10, 20, 1, 2, 0, 0), "cloud-wan": attachment}
+    )
+    records.write_links(
+        1, {"client1-wan": LinkCounters(110, 220, 4, 6, 1, 3), "cloud-wan": attachment}
+    )
 
     rows = list(csv.DictReader((tmp_path / "links.csv").open()))
 
@@ -84,8 +88,8 @@ def test_links_have_what_was_carried_since_the_round_before(
 
 
 def test_the_status_is_one_line_each(records: Records, tmp_path: Path) -> None:
-    records.status(BuildingNetwork(nodes=2))
-    records.status(Failed(error="two\nlines"))
+    records.write_status(BuildingNetwork(nodes=2))
+    records.write_status(Failed(error="two\nlines"))
 
     assert lines(tmp_path / "status.jsonl") == [
         {"phase": "network", "nodes": 2},

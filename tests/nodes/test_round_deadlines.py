@@ -7,9 +7,9 @@ from functools import partial
 import pytest
 import zmq
 
+from nodes.joining import NotJoined
 from nodes.parent import Parent, ParentLost
-from nodes.rounds import RoundFailed, quorum
-from nodes.transport import NotJoined
+from nodes.serving.late_updates import RoundFailed, quorum
 from protocols.base import Package
 from protocols.wire import Message
 from tests.support.lines import PATIENCE, aside

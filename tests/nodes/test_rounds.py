@@ -12,7 +12,7 @@ import pytest
 from contracts.control import Events
 from contracts.messages import GLOBAL_ROUND
 from nodes.parent import Parent, UpdateRefused
-from nodes.rounds import RoundFailed
+from nodes.serving.late_updates import RoundFailed
 from protocols.base import Package
 from tests.support.lines import PATIENCE, aside
 from tests.support.stars import Build, Listener, model, stars
@@ -91,7 +91,7 @@ def test_what_may_not_delay_anybody_happens_once_the_models_are_sent(build: Buil
         star.parents["client1"].send_update(1, Package({"samples": 1}, model(1)))
 
     aside(client)
-    star.server.run(1, 1, meanwhile=lambda: _expect(received))
+    star.server.run(1, 1, after_sending=lambda: _expect(received))
 
     assert received.is_set()
 

@@ -85,14 +85,14 @@ class Cloud:
 
     def drawn(self) -> list[str]:
         """Whom the round under way waits for, once it has sent them the model."""
-        while not self.server._missing:
+        while not self.server._attendance._missing:
             time.sleep(0.002)
-        return sorted(self.server._missing)
+        return sorted(self.server._attendance._missing)
 
     def answer(self, name: str, value: float) -> Message:
         """As a client that takes the model and is done at once."""
         parent = self.parents[name]
-        while (message := parent.hear(soon())) is None or message.kind != "model":
+        while (message := parent.receive(soon())) is None or message.kind != "model":
             assert message is not None
         parent.send_update(message.local_round, Package({"samples": 10}, model(value)))
         return message
@@ -191,13 +191,13 @@ def test_shared_data_go_to_everybody_once_and_ahead_of_the_model(clouds: list[Cl
     cloud.method.data = data()
 
     round = aside(lambda: cloud.server.run(1, 1))
-    first = [parent.hear(soon()) for parent in cloud.parents.values()]
+    first = [parent.receive(soon()) for parent in cloud.parents.values()]
     for name in cloud.drawn():
         cloud.answer(name, 3)
     round.result(PATIENCE)
     cloud.run(2)
     cloud.server.stop()
-    last = [parent.hear(soon()) for parent in cloud.parents.values()]
+    last = [parent.receive(soon()) for parent in cloud.parents.values()]
 
     assert [message and message.kind for message in first] == ["data"] * 6
     assert [message and message.kind for message in last] == ["stop"] * 6, "nothing came again"

@@ -61,7 +61,7 @@ class Play:
         plan = planner.plan(scenario, facts, run="run", trainer="pool")
         self.stage = Stage()
         links = {link.name: Link(link.name, self.stage.done) for link in plan.links}
-        self.timeline = Timeline(plan, links, self.stage)
+        self.timeline = Timeline(plan, links, self.stage, self.stage.record)
         self.stage.done.clear()  # the links that are down at first
         self._patch = monkeypatch
         self.timeline.begin(0.0)
@@ -135,7 +135,7 @@ def test_a_server_that_has_finished_neither_crashes_nor_comes_back(
         {"at": "2s", "event": "restart", "node": "edge2"},
     )
     play = Play(*events, monkeypatch=monkeypatch)
-    play.timeline.ended("edge2")
+    play.timeline.server_finished("edge2")
     assert ("client4", "cells", ["edge1"]) in play.until(0.5)
 
     assert play.until(3.0) == []
@@ -185,5 +185,5 @@ def test_nobody_is_told_to_join_a_server_that_is_not_there(
     ]
     assert play.until(2.0) == [("client1-cell2", "up"), ("client1", "cells", ["edge1"])]
     play.until(5.0)
-    play.timeline.returned("edge2")
+    play.timeline.server_takes_joins("edge2")
     assert ("client1", "cells", ["edge1", "edge2"]) in play.until(5.0)

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 import zmq
 
-from nodes.transport import ClientEndpoint, Endpoint, NotJoined, ServerEndpoint
+from nodes.joining import NotJoined, admit, join
+from nodes.transport import ClientEndpoint, Endpoint, ServerEndpoint
 from protocols.wire import Expected, Message, Refused, decode, encode
 from tests.support.lines import PATIENCE, aside, free_port, soon
 
@@ -41,8 +42,8 @@ class Ends:
 
     def joined(self, name: str) -> ClientEndpoint:
         client = self.client(name)
-        joining = aside(lambda: client.join(soon()))
-        self.server.admit((name,), soon())
+        joining = aside(lambda: join(client, soon()))
+        admit(self.server, (name,), soon())
         joining.result(PATIENCE)
         return client
 
@@ -88,8 +89,8 @@ def test_every_child_joins_and_is_welcomed_whatever_the_order(ends: Ends) -> Non
     names = ("client1", "client2", "client3")
     clients = [ends.client(name) for name in reversed(names)]
 
-    joining = [aside(partial(client.join, soon())) for client in clients]
-    ends.server.admit(names, soon())
+    joining = [aside(partial(join, client, soon())) for client in clients]
+    admit(ends.server, names, soon())
 
     for future in joining:
         assert future.result(PATIENCE) is None
@@ -99,11 +100,11 @@ def test_every_child_joins_and_is_welcomed_whatever_the_order(ends: Ends) -> Non
 def test_a_client_may_come_before_its_server(ends: Ends) -> None:
     port = free_port()
     early = ClientEndpoint("early", "late", "127.0.0.1", MAX_BYTES, ends._note, port)
-    joining = aside(lambda: early.join(soon()))
+    joining = aside(lambda: join(early, soon()))
     time.sleep(0.05)
 
     late = ServerEndpoint("late", MAX_BYTES, ends._note, port)
-    late.admit(("early",), soon())
+    admit(late, ("early",), soon())
 
     assert joining.result(PATIENCE) is None
     early.close()
@@ -112,17 +113,17 @@ def test_a_client_may_come_before_its_server(ends: Ends) -> None:
 
 def test_who_did_not_join_by_the_deadline_is_named(ends: Ends) -> None:
     client = ends.client("client1")
-    joining = aside(lambda: client.join(soon()))
+    joining = aside(lambda: join(client, soon()))
 
     with pytest.raises(NotJoined, match=r"1 of 2 did not join in time: client2"):
-        ends.server.admit(("client1", "client2"), soon(0.3))
+        admit(ends.server, ("client1", "client2"), soon(0.3))
 
     joining.result(PATIENCE)
 
 
 def test_a_client_without_a_welcome_names_its_parent(ends: Ends) -> None:
     with pytest.raises(NotJoined, match="no welcome from cloud"):
-        ends.client("client1").join(soon(0.1))
+        join(ends.client("client1"), soon(0.1))
 
 
 # Sending and receiving
@@ -306,8 +307,8 @@ def test_a_refused_sender_that_has_left_troubles_nobody(ends: Ends) -> None:
 def test_a_client_refuses_what_its_parent_did_not_sign_and_waits_on(ends: Ends) -> None:
     refused: list[tuple[str, str]] = []
     client = ends.client("client1", lambda who, why: refused.append((who, why.reason)))
-    joining = aside(lambda: client.join(soon()))
-    ends.server.admit(("client1",), soon())
+    joining = aside(lambda: join(client, soon()))
+    admit(ends.server, ("client1",), soon())
     joining.result(PATIENCE)
 
     ends.server.send("client1", Message("model", "somebody else", 1))

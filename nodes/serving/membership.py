@@ -1,15 +1,15 @@
 """Who belongs to a server when clients come and go.
 
-A client joins over the network; that it left is told by the launcher, as a base station tells the
-server behind it that it has lost a phone. Both carry a count of the moments at which anything
-changed, so that neither overtakes the other: a join from before the client left is stale.
+A client joins over the network. That it left is reported by the launcher, just as a base station
+tells the server behind it that it has lost a phone. The two can overtake each other, so both carry
+the number of the change that caused them (`since`): a join from before the client left is stale.
 """
 
 from collections.abc import Iterable
 
 
 class Members:
-    """The clients of a server now, in the order of their coming."""
+    """The clients that belong to a server now, in the order in which they joined."""
 
     def __init__(self, names: Iterable[str]) -> None:
         self._since = dict.fromkeys(names, 0)
@@ -20,18 +20,18 @@ class Members:
 
     @property
     def names(self) -> list[str]:
-        """Their names, in that order."""
+        """Their names, in the order in which they joined."""
         return list(self._since)
 
     def enter(self, name: str, since: int) -> bool:
-        """Whether it is in now; a join that is older than its leaving is not."""
+        """Add a client; False, and nothing changes, if it left after it sent this join."""
         if since < self._left.get(name, 0):
             return False
         self._since[name] = since
         return True
 
     def leave(self, name: str, since: int) -> bool:
-        """Whether it was in until now."""
+        """Remove a client; False if it was not a member, or has joined again since it left."""
         self._left[name] = since
         if self._since.get(name, since) >= since:
             return False
