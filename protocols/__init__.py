@@ -1,1 +1,1 @@
-"""The methods, one paper a file, and the wire format. No sockets, files or clocks."""
+"""The methods, one file per paper, and the wire format; no sockets or clocks here."""

@@ -1,4 +1,4 @@
-"""A weighted mean that holds one model however many are added."""
+"""A running weighted mean of models, whose memory does not grow with their number."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from protocols.base import Tensors
 
 
 class WeightedMean:
-    """Running sum in double precision, so that the order of arrival hardly matters."""
+    """Sums in double precision, so that the order of arrival hardly matters."""
 
     def __init__(self) -> None:
         self.weight = 0.0
@@ -14,7 +14,7 @@ class WeightedMean:
         self._dtypes: dict[str, np.dtype] = {}
 
     def add(self, tensors: Tensors, weight: float) -> None:
-        """Add one model; it is not kept."""
+        """Add one model, without keeping a reference to it."""
         self.weight += weight
         for name, tensor in tensors.items():
             if name not in self._sums:
@@ -24,11 +24,11 @@ class WeightedMean:
                 self._sums[name] += np.multiply(tensor, weight, dtype=np.float64)
 
     def mean(self) -> Tensors:
-        """The weighted mean in the tensors' own type."""
+        """Return the weighted mean in the tensors' own types."""
         return {name: self._typed(name, mean) for name, mean in self.exact().items()}
 
     def exact(self) -> Tensors:
-        """The weighted mean in double precision."""
+        """Return the weighted mean in double precision."""
         if not self.weight > 0:
             raise ValueError("a weighted mean needs a positive weight: no update had any samples")
         return {name: total / self.weight for name, total in self._sums.items()}
@@ -36,4 +36,6 @@ class WeightedMean:
     def _typed(self, name: str, mean: np.ndarray) -> np.ndarray:
         dtype = self._dtypes[name]
         whole = np.issubdtype(dtype, np.integer)
-        return (np.rint(mean) if whole else mean).astype(dtype)  # a count of 6.999... is 7
+        return (np.rint(mean) if whole else mean).astype(
+            dtype
+        )  # integers: a count of 6.999... is 7

@@ -1,8 +1,8 @@
-"""What one training step of a model costs, for methods that change it.
+"""The cost of a model's training step, for methods whose local step does more than plain SGD.
 
-A method whose local step does more than plain SGD says so in its file:
-`extra_flops(costs) -> list[float]`, the extra floating-point operations of the successive steps of
-a local training, a cycle that repeats. The planner turns them into each device's own seconds.
+Such a method defines `extra_flops(costs) -> list[float]` in its file: the extra floating-point
+operations of the successive steps of a local training, as a cycle that repeats. The planner
+converts them to seconds for each device.
 """
 
 from dataclasses import dataclass
@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class StepCosts:
-    """Layers are those with parameters, from 0 in the order they are run; batches are full."""
+    """Costs for a full batch; layers are those with parameters, numbered from 0 as they run."""
 
     parameters: int
     batch_size: int
-    forward: tuple[int, ...]  # FLOPs of the batch's forward pass up to and including that layer
-    representations: tuple[int, ...]  # numbers in that layer's output for the batch
+    forward: tuple[int, ...]  # FLOPs of the forward pass up to and including each layer
+    representations: tuple[int, ...]  # size of each layer's output

@@ -1,7 +1,7 @@
 """DS (Zhao et al. 2018; baseline of the FSL papers): FedAvg with a small data set shared by all.
 
-The server sends D_0 to every client once, over the same links as the models; each then trains on
-D_i and D_0 together, and weighs n_i + n_0 (FSL, eq. 3).
+The server sends D_0 to every client once, over the same links as the models. Each client then
+trains on D_i and D_0 together, and its weight in the average is n_i + n_0 (FSL, eq. 3).
 """
 
 from typing import Any
@@ -21,21 +21,21 @@ SENDS_SERVER_DATA = True
 
 
 def shared_samples(data: Tensors) -> Package:
-    """D_0 as it travels: a byte for a label where that is enough."""
+    """Pack D_0 for sending, with one byte per label if that is enough."""
     images, labels = data["images"], data["labels"]
     small = labels.astype(np.uint8) if labels.max(initial=0) < 256 else labels
     return Package(tensors={EXTRA_IMAGES: images, EXTRA_LABELS: small})
 
 
 class Server(server_learning.Server):
-    """Shares D_0, then averages."""
+    """Sends D_0 to all clients, then averages like FedAvg."""
 
     def data_to_share(self) -> Package:
         return shared_samples(self.data)
 
 
 class Client(fedavg.Client):
-    """Trains on its own samples and those it was sent."""
+    """Trains on its own samples and on D_0."""
 
     def __init__(self, settings: Any) -> None:
         super().__init__(settings)

@@ -1,6 +1,6 @@
 """DSL (FSL-short, section III): data sharing and server learning together.
 
-The server shares D_0 with all clients (DS), and trains on it itself after each combination (FSL).
+The server shares D_0 with all clients (DS), and itself trains on it after each aggregation (FSL).
 """
 
 from protocols import ds, fsl
@@ -15,7 +15,7 @@ SENDS_SERVER_DATA = True
 
 
 class Server(fsl.Server):
-    """FSL's, and D_0 for everybody."""
+    """FSL's server, which also sends D_0 to all clients."""
 
     def data_to_share(self) -> Package:
         return ds.shared_samples(self.data)

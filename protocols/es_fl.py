@@ -1,6 +1,6 @@
-"""ES-FL (baseline of the multi-cell paper): FedAvg at every edge server, and nothing is shared.
+"""ES-FL (baseline of the multi-cell paper): FedAvg at every edge server, with nothing shared.
 
-A client where cells overlap belongs to the cell that its data are from.
+A client where cells overlap belongs to the cell that its data come from.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ CLOUD = False
 
 @dataclass(frozen=True)
 class Settings:
-    """The number of rounds, and E."""
+    """The number of rounds, and the local epochs E."""
 
     rounds: int
     local_epochs: int = 5

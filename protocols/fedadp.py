@@ -1,8 +1,8 @@
-"""FedAdp (Wu and Wang, IEEE TCCN 2021): contributors that pull the common way weigh more.
+"""FedAdp (Wu and Wang, IEEE TCCN 2021): updates in the common direction get more weight.
 
-Used at every server, as Tempo's section 4 does: institutions over their clients, the cloud over
-institutions. It is printed for gradients; here an update is what was received minus what was sent.
-An update without a direction (zero, or a zero average) counts as orthogonal.
+Applied at every server, as in Tempo's section 4: institutions weigh their clients, the cloud weighs
+institutions. The paper states it for gradients; here an update is the received model minus the sent
+one. An update without a direction (zero, or with a zero average) counts as orthogonal.
 """
 
 import math
@@ -20,7 +20,7 @@ A = 5.0  # the steepness of the Gompertz function, the paper's alpha
 
 
 def angle(update: Tensors, average: Tensors) -> float:
-    """theta_i in radians, between a contributor's update and the weighted average of all."""
+    """theta_i in radians: the angle between an update and the weighted average of all updates."""
     lengths = norm(update) * norm(average)
     cosine = dot(update, average) / lengths if lengths > 0 else 0.0
     return math.acos(max(-1.0, min(1.0, cosine)))
@@ -32,7 +32,7 @@ def gompertz(x: float) -> float:
 
 
 class Server(fedavg.Server):
-    """Weights proportional to n_i exp(f(smoothed theta_i)); needs a round's updates all at once."""
+    """Weights proportional to n_i exp(f(smoothed theta_i)); keeps a round's updates."""
 
     def __init__(self, settings: Any, model: Tensors) -> None:
         super().__init__(settings, model)
@@ -47,7 +47,7 @@ class Server(fedavg.Server):
     def finish(self) -> dict[str, Any]:
         received, self._received = self._received, {}
         if not self._mean.weight > 0:
-            return super().finish()  # only institutions came that nobody belongs to
+            return super().finish()  # only institutions without clients answered
         self._round += 1
         average = difference(self._mean.exact(), self.model)
         angles = {i: angle(difference(w, self.model), average) for i, (_, w) in received.items()}

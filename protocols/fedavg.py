@@ -1,8 +1,9 @@
 """FedAvg in two and three layers (McMahan et al. 2017; Tempo eqs. 3-7).
 
-w_n after tau_c local epochs (3); institutions average their clients by |D_n| (4) tau_i times, each
-time starting from their own average (5); the cloud averages institutions by |D^(m)| (6), and its
-model starts the next global round (7). Without institutions (4) is the cloud's own step.
+A client's model after tau_c local epochs is w_n (3). Institutions average their clients, weighted
+by |D_n| (4), tau_i times, each time starting from their own average (5). The cloud averages the
+institutions, weighted by |D^(m)| (6), and its model starts the next global round (7). Without
+institutions, (4) is done by the cloud.
 """
 
 from dataclasses import dataclass
@@ -16,12 +17,12 @@ from protocols.base import Package, Work, sample_count
 
 @dataclass(frozen=True)
 class Settings:
-    """T, tau_i and tau_c; and S, how many clients a server draws for each of its rounds."""
+    """T, tau_i and tau_c; and S, the number of clients drawn by a server in each of its rounds."""
 
     rounds: int
     edge_rounds: int = 1
     local_epochs: int = 1
-    clients_per_round: int = 0  # 0: all
+    clients_per_round: int = 0  # 0 means all
 
     def __post_init__(self) -> None:
         if self.edge_rounds < 1 or self.local_epochs < 1:
@@ -45,7 +46,7 @@ class Server(base.Server):
 
     def finish(self) -> dict[str, Any]:
         self.samples = int(self._mean.weight)
-        if self.samples:  # else only edges came that nobody belongs to: the model stays
+        if self.samples:  # otherwise only edges without clients answered, and the model stays
             self.model = self._mean.mean()
         self._mean = WeightedMean()
         return {}

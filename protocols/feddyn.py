@@ -1,9 +1,9 @@
-"""FedDyn (Acar et al. 2021): every client's objective is bent so that all agree where they meet.
+"""FedDyn (Acar et al. 2021): regularises each client dynamically, so that all optima agree.
 
 A client adds -<h_i, w> + alpha/2 |w - w_t|^2 to its loss and then h_i -= alpha (w_i - w_t), which
 it keeps. The server: h -= alpha/N sum over participants (w_i - w_t), model = mean(w_i) - h / alpha.
-Bytes are FedAvg's. h / alpha does not depend on alpha: with alpha -> 0 clients train as under
-FedAvg, while the server still adds the sum of all past updates over N.
+It sends as many bytes as FedAvg. h / alpha does not depend on alpha: as alpha -> 0, clients train
+as under FedAvg, while the server still adds the sum of all past updates over N.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ STAR_ONLY = True
 
 @dataclass(frozen=True)
 class Settings(fedavg.Settings):
-    """alpha; the FSL paper's is .01."""
+    """Adds alpha, which is .01 in the FSL paper."""
 
     alpha: float = 0.01
 
@@ -38,20 +38,22 @@ class Settings(fedavg.Settings):
 
 
 class Server(fedavg.Server):
-    """Holds h; averages plainly."""
+    """Holds h, and averages clients with equal weights."""
 
     def __init__(self, settings: Any, model: Tensors) -> None:
         super().__init__(settings, model)
         self.h = {name: array.astype(float) for name, array in zeros(model).items()}
 
     def add(self, child: str, package: Package) -> None:
-        sample_count(package)  # refuses what does not say
+        sample_count(package)  # refuses an update without one
         self._mean.add(package.tensors, 1)
 
     def finish(self) -> dict[str, Any]:
         participants, alpha = self._mean.weight, self.settings.alpha
         mean, before = self._mean.mean(), self.model
-        moved = difference(self._mean.exact(), before)  # of the mean: 1/|P| of the sum
+        moved = difference(
+            self._mean.exact(), before
+        )  # the mean over participants, 1/|P| of the sum
         for name in self.h:
             self.h[name] -= alpha / self.facts.clients * participants * moved[name]
         self.model = mean | {
@@ -62,11 +64,11 @@ class Server(fedavg.Server):
 
 
 class Client(fedavg.Client):
-    """Keeps h_i."""
+    """Holds h_i between rounds."""
 
     def __init__(self, settings: Any) -> None:
         super().__init__(settings)
-        self.h: Tensors = {}  # empty while it is zero
+        self.h: Tensors = {}  # empty stands for zero
 
     def state_to_keep(self) -> Tensors:
         return self.h
@@ -91,7 +93,7 @@ class Client(fedavg.Client):
 
 
 def extra_flops(costs: StepCosts) -> list[float]:
-    """w - w_t, times alpha, added to the gradient; and h_i taken off it."""
+    """Compute w - w_t, multiply by alpha, add to the gradient; subtract h_i."""
     return [4.0 * costs.parameters]
 
 

@@ -1,7 +1,7 @@
 """FedMes (Han, Choi, Park and Moon, JSAC 2021): clients where cells overlap carry models across.
 
-Such a client averages the models that it hears, trains that one, and sends it to all of its cells,
-which average plainly. There is no cloud.
+Such a client averages the models of the cells within its reach, trains the average, and sends the
+result to all of these cells, each of which does FedAvg. There is no cloud.
 """
 
 from protocols import es_fl, fedavg
@@ -16,7 +16,7 @@ HEARS_ALL_CELLS = True
 
 
 class Client(fedavg.Client):
-    """One model for all cells heard."""
+    """Trains one model for all cells within reach."""
 
     def jobs(self, heard: dict[str, Package]) -> list[Job]:
         mean = WeightedMean()

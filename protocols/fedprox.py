@@ -1,6 +1,7 @@
-"""FedProx (Li et al., MLSys 2020): FedAvg, with mu/2 |w - w^t|^2 in the clients' loss.
+"""FedProx (Li et al., MLSys 2020): FedAvg with mu/2 |w - w^t|^2 added to the clients' loss.
 
-The proximal term comes in as its gradient, mu (w - w^t). With mu = 0 it is FedAvg, to the bit.
+The proximal term is applied as its gradient, mu (w - w^t). With mu = 0 the method is bit-identical
+to FedAvg.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ Server = fedavg.Server
 
 @dataclass(frozen=True)
 class Settings(fedavg.Settings):
-    """Beside FedAvg's: mu, the weight of the term that holds local models back."""
+    """Adds mu, the weight of the proximal term."""
 
     mu: float = 0.01
 
@@ -33,7 +34,7 @@ class Settings(fedavg.Settings):
 
 
 class Client(fedavg.Client):
-    """Plain SGD, but for the rule of that name."""
+    """FedAvg's client with the proximal rule; mu = 0 needs no rule."""
 
     rule: ClassVar[str] = "fedprox"
 
@@ -45,7 +46,7 @@ class Client(fedavg.Client):
 
 
 class LocalRule(local_rules.LocalRule):
-    """The gradient of the proximal term."""
+    """Adds the gradient of the proximal term."""
 
     def __init__(self, settings: dict[str, Any]) -> None:
         self._mu: float = settings["mu"]
@@ -63,5 +64,5 @@ class LocalRule(local_rules.LocalRule):
 
 
 def extra_flops(costs: StepCosts) -> list[float]:
-    """Subtract, multiply and add for every parameter, in every step."""
+    """One subtraction, multiplication and addition per parameter, in every step."""
     return [3.0 * costs.parameters]

@@ -1,10 +1,11 @@
-"""FedRL (Wang, Wang and Pei, ICMLC 2024): clients review the global model, one layer a batch.
+"""FedRL (Wang, Wang and Pei, ICMLC 2024): clients review the global model, one layer per batch.
 
-Algorithm 1, local training: with every batch, layer m of the frozen global model w^t and of the
-local model w_i^t put out kr_m and kr_(i,m), for the whole batch and before pooling and activation;
-their distance enters the loss (eq. 2). m starts at 0 in every local training, advances by one with
-every batch, and wraps at M, the number of layers with parameters (BatchNorm counts as one: see
-protocols.layers). The server averages like FedAvg's; with mu = 0 all of it is FedAvg, to the bit.
+Algorithm 1, local training: for every batch, kr_m and kr_(i,m) are the outputs of layer m of the
+frozen global model w^t and of the local model w_i^t, for the whole batch, before pooling and
+activation. Their distance is added to the loss (eq. 2). m starts at 0 in every local training,
+advances by one with every batch, and wraps around at M, the number of layers with parameters
+(BatchNorm counts as one: see protocols.layers). The server is FedAvg's. With mu = 0 the method is
+bit-identical to FedAvg.
 """
 
 from __future__ import annotations
@@ -26,13 +27,13 @@ Server = fedavg.Server
 
 @dataclass(frozen=True)
 class Settings(fedprox.Settings):
-    """Beside FedAvg's: mu, the weight of the review."""
+    """Adds mu, the weight of the review."""
 
     mu: float = 0.001
 
 
 class Client(fedprox.Client):
-    """FedAvg's, but for the review."""
+    """FedAvg's client with the review as its rule."""
 
     rule = "fedrl"
 
@@ -42,11 +43,11 @@ class LocalRule(local_rules.LocalRule):
 
     def __init__(self, settings: dict[str, Any]) -> None:
         self._mu: float = settings["mu"]
-        self._kr_i: list[Tensor] = []  # what each layer of the local model made of this batch
+        self._kr_i: list[Tensor] = []  # each local layer's output for the current batch
 
     @contextmanager
     def attached_to(self, module: nn.Module) -> Iterator[None]:
-        # In training mode like the local one: BatchNorm takes the batch's own statistics in both.
+        # In training mode like the local model, so BatchNorm uses the batch's statistics in both.
         self._global = copy.deepcopy(module)
         with layers.observe_layers(module, self._take):
             yield
@@ -62,16 +63,16 @@ class LocalRule(local_rules.LocalRule):
         m = step % len(self._kr_i)  # M
         with torch.no_grad():
             kr = layers.representation(self._global, images, m)
-        # At a distance of 0, as in the first batch, its gradient is 0 as well.
+        # At a distance of 0, as in the first batch, the gradient is 0 as well.
         distance: Tensor = torch.linalg.vector_norm(kr - self._kr_i[m])
         return self._mu / 2 * distance
 
 
 def extra_flops(costs: StepCosts) -> list[float]:
-    """Step m: the global model's first layers forward; the difference, its norm and gradient.
+    """Step m: forward through the global model up to layer m; the norm and its gradient.
 
-    Five operations a number: subtract, square, add; in the gradient scale, add. The way back
-    through the local model is taken anyhow, for the cross entropy.
+    The norm takes five operations per number: subtract, square, add; and in the gradient, scale and
+    add. The backward pass through the local model is done for the cross entropy in any case.
     """
     return [
         float(forward + 5 * numbers)

@@ -1,8 +1,8 @@
 """FSL (Mai, La and Zhang; algorithm 1 of both FSL papers): the server learns from data of its own.
 
-Lines 3-9 are FedAvg with a step eta_g: xbar_t = x_t + eta_g Delta_t. Then the server trains what it
-combined, incrementally: x_{t+1} = LocalSGD(xbar_t, gamma eta_0, K_0, D_0) (line 10). Clients do and
-send what they do under FedAvg. With gamma = 0 and eta_g = 1 it is FedAvg, to the bit.
+Lines 3-9 are FedAvg with a step eta_g: xbar_t = x_t + eta_g Delta_t. The server then trains the
+aggregate: x_{t+1} = LocalSGD(xbar_t, gamma eta_0, K_0, D_0) (line 10). Clients train and send as
+under FedAvg. With gamma = 0 and eta_g = 1 the method is bit-identical to FedAvg.
 """
 
 from dataclasses import dataclass
@@ -21,12 +21,12 @@ NEEDS_SERVER_DATA = True
 
 @dataclass(frozen=True)
 class Settings(server_learning.Settings):
-    """gamma, eta_g and eta_0; E_s or K_0. What is left out is as in the FSL paper's section IV."""
+    """gamma, eta_g, eta_0, and E_s or K_0; defaults are those of the FSL paper's section IV."""
 
     gamma: float = 1.0
-    eta_g: float | None = None  # sqrt(S)
-    eta_0: float | None = None  # sqrt(S) eta_l K / K_0; FSL-short gives gamma eta_0 itself
-    server_epochs: int = 0  # E_s; 0: ceil(n / (N n_0) E_c)
+    eta_g: float | None = None  # default: sqrt(S)
+    eta_0: float | None = None  # default: sqrt(S) eta_l K / K_0
+    server_epochs: int = 0  # E_s; 0 means ceil(n / (N n_0) E_c)
     server_steps: int = 0  # K_0, instead of whole epochs
 
     def __post_init__(self) -> None:
@@ -40,7 +40,7 @@ class Settings(server_learning.Settings):
 
 
 def server_work(settings: Settings, facts: Facts) -> Work:
-    """LocalSGD(., gamma eta_0, K_0, D_0): so many steps, at that rate."""
+    """LocalSGD(., gamma eta_0, K_0, D_0): K_0 steps at the rate gamma eta_0."""
     local = settings.local_epochs * ceil(facts.samples / facts.clients / facts.batch_size)  # K
     epoch = ceil(facts.server_samples / facts.batch_size)
     if settings.server_steps:
@@ -50,7 +50,7 @@ def server_work(settings: Settings, facts: Facts) -> Work:
         steps = epochs * epoch
     if settings.eta_0 is not None:
         factor = settings.eta_0 / facts.learning_rate
-    else:  # sqrt(S) K / K_0 times the clients' rate, also as that decays
+    else:  # sqrt(S) K / K_0 times the clients' rate, also when that decays
         factor = sqrt(facts.sampled) * local / steps
     return Work(epochs, steps=settings.server_steps, rate_factor=settings.gamma * factor)
 
@@ -61,7 +61,7 @@ def server_epochs(facts: Facts, local_epochs: int) -> int:
 
 
 class Server(server_learning.Server):
-    """Lines 8-10."""
+    """Lines 8-10 of the algorithm."""
 
     settings: Settings
 

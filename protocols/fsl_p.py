@@ -1,8 +1,8 @@
-"""FSL-p, non-incremental server learning (FSL, section II-B): the server as one more contributor.
+"""FSL-p, non-incremental server learning (FSL, section II-B): the server is one more contributor.
 
-While the clients train x_t, so does the server on D_0, E_s epochs at their rate; its model counts
-gamma times the clients' mean, as f_0 counts gamma times F in eq. (5): (mean + gamma x_0) / (1 +
-gamma). The paper gives no formula for it.
+While the clients train x_t, the server trains it on D_0, for E_s epochs at their rate. Its model
+has gamma times the weight of the clients' mean, as f_0 has gamma times the weight of F in eq. (5):
+(mean + gamma x_0) / (1 + gamma). The paper does not give this formula.
 """
 
 from typing import Any

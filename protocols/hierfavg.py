@@ -1,7 +1,7 @@
-"""HierFAVG (Liu, Zhang, Song and Letaief, ICC 2020): FedAvg at the edges, and above them.
+"""HierFAVG (Liu, Zhang, Song and Letaief, ICC 2020): FedAvg at the edges and at the cloud.
 
-Edge servers average their clients every `local_epochs`, the cloud averages the edge servers after
-every `edge_rounds` of that, each by the samples below it: FedAvg in three layers.
+Edge servers average their clients after every `local_epochs`, and the cloud averages the edge
+servers after every `edge_rounds`, each weighted by the samples below it: FedAvg in three layers.
 """
 
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
-"""A model seen layer by layer, as it is run: what each layer with parameters puts out.
+"""Access to the outputs of a model's layers, in the order in which the layers run.
 
 A layer is a module without submodules that has parameters of its own: convolutions, linear layers,
-and BatchNorm too. Layers count from 0 in the order they are run, not in that of their names.
+and also BatchNorm. Layers are numbered from 0 in the order in which they run.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def observe_layers(module: nn.Module, heard: Callable[[int, Tensor], None]) -> Iterator[None]:
-    """Meanwhile every forward pass tells `heard` each layer's number and output as it is made."""
+def observe_layers(module: nn.Module, on_output: Callable[[int, Tensor], None]) -> Iterator[None]:
+    """Call `on_output` with each layer's number and output during forward passes in this block."""
     number = 0
 
     def begin(*_: object) -> None:
@@ -26,19 +26,19 @@ def observe_layers(module: nn.Module, heard: Callable[[int, Tensor], None]) -> I
     def tell(_module: nn.Module, _inputs: object, output: Tensor) -> None:
         nonlocal number
         number += 1
-        heard(number - 1, output)
+        on_output(number - 1, output)
 
-    taps = [module.register_forward_pre_hook(begin)]
-    taps += [layer.register_forward_hook(tell) for layer in _layers(module)]
+    hooks = [module.register_forward_pre_hook(begin)]
+    hooks += [layer.register_forward_hook(tell) for layer in _layers(module)]
     try:
         yield
     finally:
-        for tap in taps:
-            tap.remove()
+        for hook in hooks:
+            hook.remove()
 
 
 def representation(module: nn.Module, images: Tensor, layer: int) -> Tensor:
-    """What that layer makes of the images; the layers after it are not run."""
+    """Return that layer's output for the images, without running the layers after it."""
 
     def stop(number: int, output: Tensor) -> None:
         if number == layer:
@@ -53,7 +53,7 @@ def representation(module: nn.Module, images: Tensor, layer: int) -> Tensor:
 
 
 class _Reached(Exception):
-    """Ends a forward pass half-way."""
+    """Ends a forward pass at the wanted layer."""
 
     def __init__(self, output: Tensor) -> None:
         super().__init__()

@@ -1,6 +1,7 @@
-"""The seam by which a protocol changes the local step: subclass LocalRule, override what differs.
+"""The hooks by which a method changes the local training step.
 
-One object serves one training task. Plain SGD has no rule and pays nothing for the seam.
+Subclass LocalRule and override what differs. One object serves one training task. Plain SGD has no
+rule and is not slowed down by these hooks.
 """
 
 from __future__ import annotations
@@ -16,33 +17,38 @@ from contracts.training import Task
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-PREFIX = "rule/"  # what a rule sends and receives beside the weights carries names like this
+PREFIX = "rule/"  # of the names of tensors that a rule sends and receives beside the weights
 
 
 class LocalRule:
-    """Does nothing in every hook."""
+    """The base class of all rules; every hook does nothing."""
 
     def attached_to(self, module: nn.Module) -> AbstractContextManager[None]:
-        """Around the whole training, for hooks on the module, which holds the received weights."""
+        """Return a context held for the whole training, for rules that put hooks on the module.
+
+        When it is entered, the module holds the received weights.
+        """
         return nullcontext()
 
     def start(self, parameters: Sequence[tuple[str, nn.Parameter]], task: Task) -> None:
-        """Before the first batch; the parameters hold the received weights, task.tensors them and
-        the rule's own arrays."""
+        """Prepare for the first batch.
+
+        The parameters hold the received weights; task.tensors has these and the rule's own arrays.
+        """
 
     def extra_loss(
         self, model: nn.Module, images: Tensor, outputs: Tensor, step: int
     ) -> Tensor | None:
-        """A term to add to the batch's cross entropy, as FedRL's."""
+        """Return a term to add to the batch's cross entropy, as FedRL does, or None."""
         return None
 
     def adjust_gradients(
         self, named_parameters: Sequence[tuple[str, nn.Parameter]], step: int
     ) -> None:
-        """Changes each parameter's .grad before weight decay and momentum, as SCAFFOLD does."""
+        """Change each parameter's .grad before weight decay and momentum, as SCAFFOLD does."""
 
     def finish(
         self, named_parameters: Sequence[tuple[str, nn.Parameter]], steps: int
     ) -> dict[str, np.ndarray]:
-        """Arrays to send back beside the weights; their names get the prefix "rule/"."""
+        """Return arrays to send back beside the weights; their names get the prefix "rule/"."""
         return {}

@@ -1,4 +1,4 @@
-"""A method as the rest of the project sees it: what its module defines, checked and typed."""
+"""A method as the rest of the project sees it: the contents of its module, checked and typed."""
 
 import dataclasses
 from collections.abc import Callable, Sequence
@@ -16,23 +16,23 @@ from protocols.local_rules import LocalRule
 class Method:
     """One method, built once from its module; docs/protocols.md says what a module defines."""
 
-    name: str  # as scenarios write it
+    name: str  # as in scenarios
     Settings: type[Any]  # a dataclass: the method's keys in [protocol]
     Server: type[base.Server]
     Client: type[base.Client]
-    Edge: type[base.Server]  # an edge's side; a `Server` like the cloud's unless the method differs
+    Edge: type[base.Server]  # the cloud's `Server`, unless the method defines an Edge
     needs_cloud: bool | None  # True: needs one; False: has no use for one; None: takes either
-    hears_all_cells: bool  # where cells overlap a client deals with all of them, not its own only
-    star_only: bool  # only for clients right below the cloud
-    needs_server_data: bool  # the server learns from samples of its own, or shares them
+    hears_all_cells: bool  # where cells overlap, a client takes part in all of them
+    star_only: bool  # only for topologies with clients directly below the cloud
+    needs_server_data: bool  # the server trains on samples of its own, or shares them
     sends_server_data: bool  # the server's samples cross the network
-    trains_alone: bool  # clients have nothing to do with any server
+    trains_alone: bool  # clients train without any server
     local_rule: Callable[[dict[str, Any]], LocalRule] | None  # makes the rule from its settings
-    extra_flops: Callable[[StepCosts], Sequence[float]]  # of a local step beyond SGD, a cycle
+    extra_flops: Callable[[StepCosts], Sequence[float]]  # of local steps beyond SGD, as a cycle
 
     @classmethod
     def of_module(cls, name: str, module: ModuleType) -> "Method":
-        """The method that a module defines; BadInput names what the module lacks."""
+        """Build the method that a module defines; raise BadInput naming what the module lacks."""
         _check(name, module)
         return cls(
             name=name,
@@ -51,14 +51,14 @@ class Method:
         )
 
     def make_local_rule(self, settings: dict[str, Any]) -> LocalRule:
-        """The rule by which this method changes the steps of one local training."""
+        """Make the rule by which this method changes the steps of one local training."""
         if self.local_rule is None:
             raise ValueError(f"protocol {self.name} defines no LocalRule, and a task names it")
         return self.local_rule(settings)
 
 
 def _nothing_extra(_costs: StepCosts) -> Sequence[float]:
-    """The extra cost of a local step that is plain SGD."""
+    """Return the extra cost of a local step that is plain SGD: none."""
     return ()
 
 

@@ -1,11 +1,12 @@
-"""Serverless FL over cells that overlap, with alpha and beta (the multi-cell paper, algorithm 1).
+"""FL over overlapping cells without a cloud (the multi-cell paper, algorithm 1).
 
-A client in N_i hears cell i alone; one in O_i hears others besides. It keeps a model for every cell
-that it hears, starts each from a mixture of what it heard (4), and trains them one after another.
-An edge server lets each client of the overlap count alpha times one of its own (3).
+A client in N_i is within reach of cell i only; a client in O_i is within reach of other cells as
+well. A client trains a model for every cell within its reach, one after another, and starts each
+from a mixture of the models it received (4). An edge server gives each client in the overlap alpha
+times the weight of a client of its own (3).
 
-Printed, the coefficients of (3) do not sum to one; here they are normalised: 1 / (|N_i| + alpha
-|O_i|) for N_i and alpha / (|N_i| + alpha |O_i|) for O_i.
+As printed, the coefficients of (3) do not sum to one; here they are normalised:
+1 / (|N_i| + alpha |O_i|) for N_i and alpha / (|N_i| + alpha |O_i|) for O_i.
 """
 
 from dataclasses import dataclass
@@ -20,12 +21,12 @@ from protocols.wire import Refused
 CLOUD = False
 HEARS_ALL_CELLS = True
 
-_CELLS = "cells"  # in an update's meta: how many cells its client hears
+_CELLS = "cells"  # key in an update's meta: the number of cells within its client's reach
 
 
 @dataclass(frozen=True)
 class Settings:
-    """The number of rounds, E, alpha and beta."""
+    """The number of rounds, the local epochs E, alpha and beta."""
 
     rounds: int
     local_epochs: int = 5
@@ -49,14 +50,16 @@ class Server(fedavg.Server):
         self._mean.add(package.tensors, 1.0 if cells == 1 else self.settings.alpha)
 
     def finish(self) -> dict[str, Any]:
-        if self._mean.weight > 0:  # else only clients that count nothing came: the model stays
+        if (
+            self._mean.weight > 0
+        ):  # otherwise only clients of weight 0 answered, and the model stays
             self.model = self._mean.mean()
         self._mean = WeightedMean()
         return {}
 
 
 class Client(fedavg.Client):
-    """A client: eq. (4), one model for each cell that it hears."""
+    """A client: eq. (4), one model for each cell within reach."""
 
     def jobs(self, heard: dict[str, Package]) -> list[Job]:
         self._cells = len(heard)
@@ -73,7 +76,7 @@ class Client(fedavg.Client):
 
 
 def initial_model(models: dict[str, Tensors], cell: str, beta: float) -> Tensors:
-    """Eq. (4): the cell's own model, and beta times as much of the mean of the others."""
+    """Eq. (4): the cell's own model, mixed with the mean of the others by the weight beta."""
     others = [model for name, model in models.items() if name != cell]
     if not others or beta == 0:
         return models[cell]

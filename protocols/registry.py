@@ -1,4 +1,4 @@
-"""Methods by name: one paper, one file."""
+"""The registry of methods: each name and the file that defines it."""
 
 from functools import cache
 from importlib import import_module
@@ -30,5 +30,5 @@ NAMES = tuple(_MODULES)
 
 @cache
 def method(name: str) -> Method:
-    """The method of that name; its module is imported on first use."""
+    """Return the method of that name; its module is imported on first use."""
     return Method.of_module(name, import_module(_MODULES[name]))

@@ -1,9 +1,9 @@
 """SCAFFOLD (Karimireddy et al. 2020, algorithm 1, option II): control variates against drift.
 
-The server sends x and c. A client takes steps y -= eta_l (g(y) - c_i + c) and then
-c_i+ = c_i - c + (x - y_i) / (K eta_l). It sends y_i and c_i+ - c_i: twice what FedAvg sends, both
-ways. The server: x += eta_g mean(y_i - x), c += S/N mean(c_i+ - c_i). With momentum, which is not
-in print, K counts what the steps add up to (`effective_steps`), so that c_i stays a gradient.
+The server sends x and c. A client takes steps y -= eta_l (g(y) - c_i + c) and then sets
+c_i+ = c_i - c + (x - y_i) / (K eta_l). It sends y_i and c_i+ - c_i. In both directions, that is
+twice what FedAvg sends. The server: x += eta_g mean(y_i - x), c += S/N mean(c_i+ - c_i). The paper
+has no momentum; with momentum, K is replaced by `effective_steps`, so that c_i stays a gradient.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from torch import nn
 
 STAR_ONLY = True
-VARIATE = "variate/"  # c on its way down, c_i+ - c_i on its way up
+VARIATE = "variate/"  # prefix of c on the way down and of c_i+ - c_i on the way up
 
 
 @dataclass(frozen=True)
 class Settings(fedavg.Settings):
-    """eta_g; left out it is sqrt(S), as in the FSL paper."""
+    """Adds eta_g, by default sqrt(S), as in the FSL paper."""
 
     eta_g: float | None = None
 
@@ -40,7 +40,7 @@ class Settings(fedavg.Settings):
 
 
 class Server(fedavg.Server):
-    """Holds c; averages plainly."""
+    """Holds c, and averages clients with equal weights."""
 
     def __init__(self, settings: Any, model: Tensors) -> None:
         super().__init__(settings, model)
@@ -56,7 +56,7 @@ class Server(fedavg.Server):
         return package
 
     def add(self, child: str, package: Package) -> None:
-        sample_count(package)  # refuses what does not say
+        sample_count(package)  # refuses an update without one
         self._mean.add({name: package.tensors[name] for name in self.model}, 1)
         self._changes.add(take_prefixed(VARIATE, package.tensors), 1)
 
@@ -73,11 +73,11 @@ class Server(fedavg.Server):
 
 
 class Client(fedavg.Client):
-    """Keeps c_i."""
+    """Holds c_i between rounds."""
 
     def __init__(self, settings: Any) -> None:
         super().__init__(settings)
-        self.variate: Tensors = {}  # c_i; empty while it is zero
+        self.variate: Tensors = {}  # c_i; empty stands for zero
 
     def state_to_keep(self) -> Tensors:
         return self.variate
@@ -101,12 +101,12 @@ class Client(fedavg.Client):
 
 
 def extra_flops(costs: StepCosts) -> list[float]:
-    """c - c_i is there before the first step: each one adds it to the gradient."""
+    """One addition per parameter: c - c_i is computed once, and each step adds it."""
     return [costs.parameters]
 
 
 def effective_steps(steps: int, momentum: float) -> float:
-    """How many gradients, times the rate, the weights move by in K steps: K without momentum."""
+    """How many gradients, times the rate, K steps add up to: K without momentum."""
     if momentum == 0:
         return steps
     return sum((1 - momentum**left) / (1 - momentum) for left in range(1, steps + 1))

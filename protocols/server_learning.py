@@ -1,8 +1,8 @@
-"""What methods with data at the server share: D_0, training on it beforehand, and the step eta_g.
+"""The common part of methods with data at the server: pretraining on D_0, and the step eta_g.
 
 The settings are those of the FSL paper's section IV; FSL-short is the case eta_g = 1 with the
-server's step size (gamma eta_0) given directly. Clients are averaged by their sample counts, which
-the papers have all equal.
+server's step size (gamma eta_0) given directly. Clients are weighted by their sample counts, which
+are all equal in the papers.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from protocols.weights import is_weight
 
 @dataclass(frozen=True)
 class Settings(fedavg.Settings):
-    """Beside FedAvg's: the server's epochs on D_0 before the first round, and their rate."""
+    """Adds the server's epochs on D_0 before the first round, and their learning rate."""
 
     pretrain_epochs: int = 0
     pretrain_rate: float = 0.01
@@ -29,7 +29,7 @@ class Settings(fedavg.Settings):
 
 
 class Server(fedavg.Server):
-    """FedAvg from a model that the server may have trained on D_0 beforehand."""
+    """FedAvg, starting from a model that the server may have pretrained on D_0."""
 
     settings: Settings
 
@@ -46,16 +46,16 @@ class Server(fedavg.Server):
 def server_step(model: Tensors, mean: WeightedMean, eta_g: float) -> Tensors:
     """x_t + eta_g Delta_t (FSL, line 9), where x_t + Delta_t is the mean of the clients' models."""
     if eta_g == 1:
-        return mean.mean()  # to the bit
+        return mean.mean()  # bit-identical to FedAvg
     exact = mean.exact()
     moved = {
         name: (x + eta_g * (exact[name] - x)).astype(x.dtype)
         for name, x in model.items()
-        if is_weight(name)  # a variance that took a longer step might be negative
+        if is_weight(name)  # a longer step might make a variance negative
     }
     return mean.mean() | moved
 
 
 def eta_g_of(given: float | None, sampled: int) -> float:
-    """The given one, or the FSL paper's: sqrt(S)."""
+    """Return the given eta_g, or the FSL paper's default, sqrt(S)."""
     return sqrt(sampled) if given is None else given

@@ -1,7 +1,8 @@
 """SOLO (baseline of MOON and FedRL): every client trains alone and sends nothing.
 
-Each starts from the run's initial model and goes on from its own; the run's accuracy is the mean
-over the clients' models. A round is `local_epochs` of it, after which the models are evaluated.
+Each client starts from the run's initial model and continues from its own. A round is
+`local_epochs` of training, after which the models are evaluated; the run's accuracy is the mean
+over the clients' models.
 """
 
 from dataclasses import dataclass
@@ -11,12 +12,12 @@ from protocols.base import Package, Work
 
 ALONE = True
 
-Server = base.Server  # never run
+Server = base.Server  # never used
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How often models are evaluated, and the local epochs in between."""
+    """The number of evaluations, and the local epochs between them."""
 
     rounds: int
     local_epochs: int = 1
@@ -27,7 +28,7 @@ class Settings:
 
 
 class Client(base.Client):
-    """Plain SGD on what it had trained before."""
+    """Plain SGD, continuing from the client's own model."""
 
     def work(self, package: Package) -> Work:
         return Work(epochs=self.settings.local_epochs)

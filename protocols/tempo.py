@@ -21,7 +21,7 @@ from protocols.weights import difference, norm
 Client = fedavg.Client
 
 CLOUD = True
-_EQUAL = 1e-6  # of logarithms: what is left of equal divergences when models travel as float32
+_EQUAL = 1e-6  # tolerance for logarithms of equal divergences, as models travel in float32
 
 
 @dataclass(frozen=True)
@@ -43,14 +43,14 @@ def epochs(divergences: Mapping[str, float], c: int) -> dict[str, int]:
     low, high = min(ln.values()), max(ln.values())
     if high - low < _EQUAL:
         return dict.fromkeys(ln, c)
-    # The print's (c/2) / (low - high) * (3 ln + low - 4 high), so that both ends come out exactly.
+    # Equal to the paper's (c/2) / (low - high) * (3 ln + low - 4 high), but exact at both ends.
     exact = {m: c / 2 * (1 + 3 * (high - ln[m]) / (high - low)) for m in ln}
-    # A whole number that rounding pushed up by a trifle is still that number.
+    # Tolerate rounding errors, so that a whole number is not rounded up to the next.
     return {m: math.ceil(tau - 1e-9) for m, tau in exact.items()}
 
 
 class Server(fedavg.Server):
-    """The cloud: eq. (6), then eq. (9) for the next global round; c for all in the first."""
+    """The cloud: eq. (6), then eq. (9) for the next global round; in the first, all use c."""
 
     def __init__(self, settings: Any, model: Tensors) -> None:
         super().__init__(settings, model)

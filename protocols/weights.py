@@ -1,4 +1,4 @@
-"""A model's weights as one long vector, for methods that look at directions and distances."""
+"""Vector arithmetic on a model's weights, for methods that use directions and distances."""
 
 import math
 
@@ -6,17 +6,17 @@ import numpy as np
 
 from protocols.base import Tensors
 
-# What batch normalisation counts is part of the model that travels, but it is no weight.
+# BatchNorm's statistics are part of the model that is sent, but they are not weights.
 _STATISTICS = ("running_mean", "running_var", "num_batches_tracked")
 
 
 def is_weight(name: str) -> bool:
-    """Whether training changes that tensor of a model by gradients."""
+    """Return whether training changes this tensor by gradients."""
     return not name.endswith(_STATISTICS)
 
 
 def difference(model: Tensors, reference: Tensors) -> Tensors:
-    """The weights of `model` minus those of `reference`, in double precision."""
+    """Return the weights of `model` minus those of `reference`, in double precision."""
     return {
         name: np.subtract(tensor, reference[name], dtype=np.float64)
         for name, tensor in model.items()
@@ -25,17 +25,17 @@ def difference(model: Tensors, reference: Tensors) -> Tensors:
 
 
 def zeros(model: Tensors) -> Tensors:
-    """A zero for every weight of the model."""
+    """Return zeros in the shape of the model's weights."""
     return {name: np.zeros_like(tensor) for name, tensor in model.items() if is_weight(name)}
 
 
 def add_prefix(prefix: str, tensors: Tensors) -> Tensors:
-    """The same tensors with longer names: how a second set travels beside a model."""
+    """Prefix the tensors' names, so that they can be sent together with a model."""
     return {prefix + name: tensor for name, tensor in tensors.items()}
 
 
 def take_prefixed(prefix: str, tensors: Tensors) -> Tensors:
-    """Those that were put under the prefix, by their own names."""
+    """Select the tensors whose names have the prefix, and remove it."""
     return {
         name.removeprefix(prefix): tensor
         for name, tensor in tensors.items()
@@ -44,10 +44,10 @@ def take_prefixed(prefix: str, tensors: Tensors) -> Tensors:
 
 
 def dot(one: Tensors, other: Tensors) -> float:
-    """The scalar product of two vectors of tensors."""
+    """Return the scalar product of two sets of tensors, each taken as one vector."""
     return math.fsum(float(np.vdot(tensor, other[name])) for name, tensor in one.items())
 
 
 def norm(vector: Tensors) -> float:
-    """The Euclidean length of a vector of tensors."""
+    """Return the Euclidean norm of a set of tensors, taken as one vector."""
     return math.sqrt(dot(vector, vector))

@@ -1,4 +1,4 @@
-"""The two checks a tensor's bytes get: were they mixed up, and are they numbers."""
+"""The two checks of a tensor's bytes: a checksum, and whether all values are finite."""
 
 import math
 
@@ -13,9 +13,9 @@ BLOCK_BYTES = 4096
 def checksum(frame: memoryview) -> int:
     """Hash a frame of up to 256 KiB whole, a larger one by evenly spaced blocks.
 
-    It is there to catch buffers mixed up, cut short or used again too early, on either side, and
-    those spoil whole stretches; single bits are guarded by TCP's and the link's own checksums. A
-    full pass would double the cost of receiving, for the finite check already is one.
+    It is meant to catch buffers that were mixed up, cut short or reused too early on either side,
+    which corrupts whole stretches; single bits are protected by the checksums of TCP and the link.
+    Hashing everything would double the cost of receiving, as the finite check already reads it all.
     """
     if frame.nbytes <= WHOLE_BYTES:
         return xxhash.xxh3_64_intdigest(frame)
@@ -28,12 +28,12 @@ def checksum(frame: memoryview) -> int:
 
 
 def all_finite(flat: np.ndarray) -> bool:
-    """Whether a flat array of floats has neither NaN nor infinity. Call under np.errstate.
+    """Return whether a flat array of floats has neither NaN nor infinity. Call under np.errstate.
 
-    Whatever NaN and infinity are multiplied with or added to, the result is not finite either; so
-    the product of one half with the other tells, in one pass without a temporary (and faster than a
-    sum: memory is read in two places at once). It may overflow for large finite values; then each
-    value is looked at.
+    Multiplying or adding NaN or infinity never gives a finite result, so the dot product of the two
+    halves tells, in one pass and without a temporary array. (It is faster than a sum, because
+    memory is read in two places at once.) Large finite values may overflow; then each value is
+    checked.
     """
     if flat.itemsize > 2:  # float16 overflows at once
         half = flat.size // 2

@@ -1,4 +1,4 @@
-"""Messages to frames and back without copying a tensor."""
+"""Converts messages to frames and back without copying tensors."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -24,10 +24,10 @@ EMPTY = memoryview(b"")  # memoryview cannot cast an array of no elements
 
 
 def encode(message: Message) -> list[bytes | memoryview]:
-    """The header and one frame per tensor; the frames are the tensors' own memory.
+    """Return the header and one frame per tensor; the frames are the tensors' own memory.
 
-    Only an array that is not C-contiguous or not little-endian is copied, once. A message that no
-    receiver could accept by its header raises ValueError; values are the receiver's to check.
+    Only arrays that are not C-contiguous or not little-endian are copied, once. Raises ValueError
+    for a message whose header no receiver would accept; values are checked by the receiver.
     """
     entries: list[TensorEntry] = []
     checksums: list[int] = []
@@ -53,9 +53,10 @@ def _plain_copy(name: str, array: np.ndarray) -> np.ndarray:
 
 
 def decode(frames: "Sequence[Buffer]", expected: Expected) -> Message:
-    """The message in these frames, its tensors read-only views on them; or Refused, whatever came.
+    """Return the message in these frames, or raise Refused, whatever the frames contain.
 
-    With pyzmq receive with copy=False and hand over each Frame's `buffer`.
+    The tensors are read-only views on the frames. With pyzmq, receive with copy=False and pass each
+    Frame's `buffer`.
     """
     if not frames:
         raise Refused("truncated", "no frames at all")
@@ -110,7 +111,7 @@ def _check_expected(header: Header, expected: Expected, total: int) -> None:
 
 
 def _check_lengths(header: Header, views: list[memoryview]) -> None:
-    """Before any tensor is looked into, so that what is refused cheaply is refused first."""
+    """Check the frames' lengths, before any content, so that cheap refusals come first."""
     sender = header.sender
     if len(views) < len(header.tensors):
         raise Refused("truncated", f"{len(views)} of {len(header.tensors)} tensors", sender)

@@ -1,4 +1,4 @@
-"""The same frames in one file: magic, their lengths, then each frame at a 64-byte boundary."""
+"""Messages as files: a magic number, the frames' lengths, and each frame at a 64-byte boundary."""
 
 import os
 import struct
@@ -9,16 +9,17 @@ from protocols.wire.header import MAX_TENSORS
 from protocols.wire.message import Expected, Message, Refused
 
 MAGIC = b"METROWIR"
-ALIGNMENT = 64  # so that the arrays read back are aligned for vector instructions
+ALIGNMENT = 64  # aligns the arrays read back for vector instructions
 PREFIX = struct.Struct("<8sQ")
-# What a file may have beyond the frames: the table of lengths and the padding.
+# The most that a file has beyond the frames: the table of lengths and the padding.
 OVERHEAD = PREFIX.size + (MAX_TENSORS + 1) * (8 + ALIGNMENT)
 
 
 def write_file(path: Path, message: Message) -> None:
-    """Write aside as a dot file in the same directory, then rename: no reader sees half a file.
+    """Write a dot file in the same directory, then rename it, so that no reader sees half a file.
 
-    One writer per path at a time. Nothing is synced: the file outlives its processes, not the host.
+    Only one writer may use a path at a time. Nothing is synced: the file survives its processes,
+    but not a crash of the host.
     """
     frames = encode(message)
     lengths = [memoryview(frame).nbytes for frame in frames]
@@ -39,7 +40,7 @@ def write_file(path: Path, message: Message) -> None:
 
 
 def read_file(path: Path, expected: Expected | None = None) -> Message:
-    """Read a file in one go and decode it; its tensors are views on what was read."""
+    """Read and decode a file; the tensors are views on the buffer that was read."""
     expected = expected or Expected()
     with path.open("rb", buffering=0) as file:
         size = os.fstat(file.fileno()).st_size

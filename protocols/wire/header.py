@@ -1,10 +1,10 @@
-"""The header: [version, kind, sender, local round, meta, table, [checksum, ...]].
+"""The header of a message: [version, kind, sender, local round, meta, table, [checksum, ...]].
 
-The table is msgpack again, [[name, dtype, shape, bytes], ...], packed on its own because it is the
-same in every message of a run: a receiver checks it once and remembers it by its bytes.
+The table, [[name, dtype, shape, bytes], ...], is packed as msgpack on its own, because it is the
+same in every message of a run: a receiver checks it once and caches it by its bytes.
 
-Whatever arrives is unpacked under limits (length, array and map sizes, nesting, plain types only),
-so that a hostile header costs no more than its own bytes and names nothing but data.
+Headers are unpacked under limits (length, array and map sizes, nesting, plain types only), so that
+a hostile header costs no more than its own bytes and contains nothing but data.
 """
 
 import math
@@ -26,11 +26,11 @@ MAX_DIMENSIONS = 8
 MAX_ELEMENTS = 1 << 40
 MAX_ROUND = (1 << 31) - 1
 MAX_NESTING = 8
-# msgpack allocates a list before it has seen its elements, at up to 1024 levels: keep the product
-# of the two small.
+# msgpack allocates a list before it has read its elements, at up to 1024 levels, so the product of
+# the two limits must be small.
 MAX_ITEMS = 8192
 
-# Little-endian whatever the host, so that a name alone fixes the bytes.
+# Little-endian on every host, so that the name alone determines the bytes.
 DTYPES: dict[str, np.dtype[Any]] = {
     "float16": np.dtype("<f2"),
     "float32": np.dtype("<f4"),
@@ -40,12 +40,12 @@ DTYPES: dict[str, np.dtype[Any]] = {
     "uint8": np.dtype("u1"),
     "bool": np.dtype("?"),
 }
-# A memoryview's format of each; a byte-swapped array has another one, with a prefix.
+# memoryview format -> dtype name. A byte-swapped array has a format with a prefix.
 FORMATS = {np.empty(0, dtype).data.format: name for name, dtype in DTYPES.items()} | {"q": "int64"}
 
 
 class TensorEntry(NamedTuple):
-    """What the table says of one frame."""
+    """One row of the table, which describes one tensor's frame."""
 
     name: str
     dtype: str
@@ -73,10 +73,9 @@ def pack_header(
     tensors: list[TensorEntry],
     checksums: list[int],
 ) -> bytes:
-    """Pack a header, refusing with ValueError what any receiver would refuse.
+    """Pack a header; raise ValueError for what any receiver would refuse.
 
-    The tensors' entries were just made from arrays; only what an array may have too much of is
-    checked.
+    The tensors' entries come from actual arrays, so only names and dimensions need checking.
     """
     try:
         for entry in tensors:
@@ -126,7 +125,7 @@ def _unpack(packed: bytes | memoryview, max_bin_len: int) -> Any:
 
 
 def _check_head(fields: Any) -> None:
-    """All but the table."""
+    """Check all fields except the table."""
     if type(fields) is not list or len(fields) < 3 or type(fields[0]) is not int:
         raise Refused("malformed", "the header is not a list that starts with a version")
     version, kind, sender = fields[:3]
@@ -174,7 +173,7 @@ def _checked_entry(entry: Any) -> TensorEntry:
         if type(size) is not int or size < 0:
             raise Refused("shape", f"{name} has a size that is no whole number from 0")
         elements *= size
-        extent *= size or 1  # an empty array may still not have absurd other sizes
+        extent *= size or 1  # the other sizes of an empty array must be sensible too
     if extent > MAX_ELEMENTS:
         raise Refused("oversize", f"{name} announces {extent} elements")
     if type(nbytes) is not int or nbytes != elements * DTYPES[dtype].itemsize:
@@ -201,5 +200,5 @@ def _check_plain(value: Any, depth: int, sender: str) -> None:
 
 
 def _is_name(value: Any) -> bool:
-    """Printable only: these end up in logs."""
+    """Return whether this is a short printable string; names end up in logs."""
     return isinstance(value, str) and 0 < len(value) <= MAX_NAME and value.isprintable()

@@ -1,4 +1,4 @@
-"""What travels, what a receiver accepts, and how it says no."""
+"""A message, what a receiver accepts, and how it refuses."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 Reason = Literal[
-    "malformed",  # not a header of ours, or header and frames contradict each other
+    "malformed",  # not a valid header, or header and frames contradict each other
     "truncated",  # less arrived than the header announces
     "version",
     "kind",
@@ -27,7 +27,7 @@ MAX_BYTES = 1 << 32
 
 @dataclass(slots=True)
 class Message:
-    """One message: plain data in meta, arrays in tensors."""
+    """One message: plain data in `meta`, arrays in `tensors`."""
 
     kind: str
     sender: str
@@ -38,17 +38,17 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What a receiver accepts; None accepts anything well formed."""
+    """What a receiver accepts; None accepts anything that is well formed."""
 
     kinds: frozenset[str] | None = None
     local_round: int | None = None
     shapes: Mapping[str, tuple[str, tuple[int, ...]]] | None = None  # name -> (dtype, shape)
     max_bytes: int = MAX_BYTES  # all frames together
-    plain: frozenset[str] = frozenset()  # kinds that come at any time, and carry no tensors
+    plain: frozenset[str] = frozenset()  # kinds accepted in any round, which carry no tensors
 
 
 class Refused(Exception):
-    """A message was not accepted; the sender is empty when the header did not even name one."""
+    """A message was not accepted; `sender` is empty if the header did not name one."""
 
     def __init__(self, reason: Reason, detail: str, sender: str = "") -> None:
         super().__init__(f"{reason}: {detail}" + (f" (from {sender})" if sender else ""))
