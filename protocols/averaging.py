@@ -36,6 +36,4 @@ class WeightedMean:
     def _typed(self, name: str, mean: np.ndarray) -> np.ndarray:
         dtype = self._dtypes[name]
         whole = np.issubdtype(dtype, np.integer)
-        return (np.rint(mean) if whole else mean).astype(
-            dtype
-        )  # integers: a count of 6.999... is 7
+        return (np.rint(mean) if whole else mean).astype(dtype)  # a count of 6.999... is 7

@@ -51,9 +51,7 @@ class Server(fedavg.Server):
     def finish(self) -> dict[str, Any]:
         participants, alpha = self._mean.weight, self.settings.alpha
         mean, before = self._mean.mean(), self.model
-        moved = difference(
-            self._mean.exact(), before
-        )  # the mean over participants, 1/|P| of the sum
+        moved = difference(self._mean.exact(), before)  # 1/|P| of the sum over participants
         for name in self.h:
             self.h[name] -= alpha / self.facts.clients * participants * moved[name]
         self.model = mean | {

@@ -50,9 +50,7 @@ class Server(fedavg.Server):
         self._mean.add(package.tensors, 1.0 if cells == 1 else self.settings.alpha)
 
     def finish(self) -> dict[str, Any]:
-        if (
-            self._mean.weight > 0
-        ):  # otherwise only clients of weight 0 answered, and the model stays
+        if self._mean.weight > 0:  # otherwise only clients of weight 0 answered: the model stays
             self.model = self._mean.mean()
         self._mean = WeightedMean()
         return {}
