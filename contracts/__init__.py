@@ -1,1 +1,1 @@
-"""The formats that rooms agree on: each defined in one module, typed, specified in docs/."""
+"""The formats that rooms share: each is defined in one module, typed, and specified in docs/."""

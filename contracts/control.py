@@ -1,7 +1,8 @@
-"""What the launcher and a node say to each other over their control line, which is no network.
+"""The words that the launcher and a node exchange over their control line.
 
-Each is one JSON object on a line of its own: its word under `is`, and its fields. The control line
-is a socket pair, so nothing of this takes emulated time.
+A control line is a socket pair and not part of the emulated network: words take no emulated time.
+Each word is one JSON object on a line of its own: its name under `is`, and its fields. docs/wire.md
+specifies them; `nodes.control.Control` sends and reads them.
 """
 
 import json
@@ -11,17 +12,17 @@ from typing import Any, ClassVar
 
 @dataclass(frozen=True)
 class Word:
-    """Something that is said over a control line; every subclass has its own word."""
+    """One message over a control line; every subclass has its own `word`."""
 
     word: ClassVar[str]
 
 
-# The launcher to a node, before training.
+# From the launcher to a node, before training.
 
 
 @dataclass(frozen=True)
 class Listen(Word):
-    """Be the upper end of a link's measurement; answered by Listening."""
+    """Be the upper end when a link is measured; answered by Listening."""
 
     word = "listen"
     address: str
@@ -29,7 +30,7 @@ class Listen(Word):
 
 @dataclass(frozen=True)
 class Measure(Word):
-    """Be the lower end, and send and fetch so many bytes; answered by Measured."""
+    """Be the lower end: send and fetch this many bytes; answered by Measured."""
 
     word = "measure"
     address: str
@@ -39,7 +40,7 @@ class Measure(Word):
 
 @dataclass(frozen=True)
 class Start(Word):
-    """Begin to play your role."""
+    """Start the code of the node's role."""
 
     word = "start"
     restarted: int = 0  # how many earlier processes of this node the timeline has ended
@@ -47,31 +48,31 @@ class Start(Word):
 
 @dataclass(frozen=True)
 class Go(Word):
-    """To every top server (or client alone): begin the first round."""
+    """To every top server, and to every client without a server: begin the first round."""
 
     word = "go"
 
 
-# The launcher to a node, during training, where clients come and go.
+# From the launcher to a node, during training, where clients come and go.
 
 
 @dataclass(frozen=True)
 class Cells(Word):
-    """To a client: these servers are heard from now on."""
+    """To a client: from now on it hears exactly these servers."""
 
     word = "cells"
     hears: list[str]
-    over: list[str]  # servers that have finished, and are missing in `hears` for that reason
-    since: int  # counts the moments at which anything changed
+    over: list[str]  # servers that are not in `hears` because they have finished
+    since: int  # the number of this change of who hears whom, from 1
 
 
 @dataclass(frozen=True)
 class Left(Word):
-    """To a server: this client does not hear it any more."""
+    """To a server: this client no longer hears it."""
 
     word = "left"
     client: str
-    since: int  # counts the moments at which anything changed
+    since: int  # the number of this change of who hears whom, from 1
 
 
 @dataclass(frozen=True)
@@ -81,19 +82,19 @@ class Stop(Word):
     word = "stop"
 
 
-# A node to the launcher.
+# From a node to the launcher.
 
 
 @dataclass(frozen=True)
 class Listening(Word):
-    """The upper end of a measurement can be connected to."""
+    """The upper end of a measurement accepts connections."""
 
     word = "listening"
 
 
 @dataclass(frozen=True)
 class Measured(Word):
-    """What the lower end of a measurement found."""
+    """The result of a measurement, from its lower end."""
 
     word = "measured"
     round_trip: float  # seconds
@@ -103,14 +104,14 @@ class Measured(Word):
 
 @dataclass(frozen=True)
 class Bound(Word):
-    """A server takes joins from now on."""
+    """A server accepts joins from now on."""
 
     word = "bound"
 
 
 @dataclass(frozen=True)
 class Ready(Word):
-    """All that comes before training is done; a server has all its children."""
+    """The node is ready to train; at a server, all children have joined."""
 
     word = "ready"
 
@@ -126,28 +127,28 @@ class RoundEnded(Word):
 
 @dataclass(frozen=True)
 class Events(Word):
-    """What the node spent its time on since it last told: lines for events.jsonl."""
+    """The events since the node last sent some: lines for events.jsonl."""
 
     word = "events"
-    events: list[Any]  # contracts.events.EventFields, in the node's own time
+    events: list[Any]  # contracts.events.EventFields, with times of the node's clock
 
 
 @dataclass(frozen=True)
 class Done(Word):
-    """The node has played its role to the end."""
+    """The node has finished its role."""
 
     word = "done"
 
 
 @dataclass(frozen=True)
 class Failed(Word):
-    """The node gives up."""
+    """The node has failed; nothing follows."""
 
     word = "failed"
     error: str
 
 
-# The fidelity matrix and its hosts; it also uses Listen and Listening.
+# Only between the fidelity matrix and its hosts, which also use Listen and Listening.
 
 
 @dataclass(frozen=True)
@@ -168,7 +169,7 @@ class Pinged(Word):
 
 @dataclass(frozen=True)
 class Gather(Word):
-    """Take one message from each of these; answered by Listening, and in the end by Gathered."""
+    """Receive one message from each of these; answered by Listening, then by Gathered."""
 
     word = "gather"
     port: int
@@ -177,7 +178,7 @@ class Gather(Word):
 
 @dataclass(frozen=True)
 class Send(Word):
-    """Send one message of that many bytes there."""
+    """Send one message of that many bytes to that address and port."""
 
     word = "send"
     address: str
@@ -197,12 +198,12 @@ _BY_WORD: dict[str, type[Word]] = {kind.word: kind for kind in Word.__subclasses
 
 
 def encode(said: Word) -> bytes:
-    """One line, with its end."""
+    """Return the word as one line, including the line end."""
     return json.dumps({"is": said.word, **vars(said)}).encode() + b"\n"
 
 
 def decode(line: bytes) -> Word:
-    """What a line says; ValueError when it is none of the words above with its fields."""
+    """Read a line; ValueError when it is not one of the words above with its fields."""
     fields = json.loads(line)
     try:
         return _BY_WORD[fields.pop("is")](**fields)

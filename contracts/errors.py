@@ -1,4 +1,4 @@
-"""The one error a user can cause: the command line prints its sentence and exits with code 2."""
+"""The error for a user's mistakes: the command line prints its sentence and exits with code 2."""
 
 
 class BadInput(Exception):

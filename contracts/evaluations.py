@@ -1,9 +1,9 @@
-"""Whose model a line of evaluations.jsonl is about: the values of its `key`.
+"""The values of `key` in evaluations.jsonl, which say whose model a line is about.
 
-The key is the name of a node where several nodes have nobody above them (edge servers without a
-cloud, clients that train alone), or one of these.
+Where there are several top nodes (edge servers without a cloud, clients without a server), the key
+is the name of one of them. Otherwise it is one of these.
 """
 
 GLOBAL = "global"  # the model of the only top server
 AVERAGE = "average"  # the plain mean of a round's models of all edge servers
-DISSIMILARITY = "dissimilarity"  # no model: how far gradients were apart at the global one
+DISSIMILARITY = "dissimilarity"  # no model, but how much gradients differ at the global model

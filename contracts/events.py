@@ -11,20 +11,23 @@ from typing import Any, TypedDict
 
 
 class Phase(StrEnum):
-    """What a line is about. Phases take time; of a note, start and end are the same moment."""
+    """What a line is about: a phase, which takes time, or a note of one moment.
+
+    The start and the end of a note are the same.
+    """
 
     # Phases of a round.
     DOWNLOAD = "download"  # a model on its way to the node
     SUPPLY = "supply"  # data on its way to the node, once, ahead of its first model
     COMPUTE = "compute"  # a training
     UPLOAD = "upload"  # an update on its way from the node to its server
-    WAIT = "wait"  # a server's for updates; a child's until the last of the others has come
+    WAIT = "wait"  # a server waits for updates; a child, for the last of the other children
     AGGREGATE = "aggregate"  # a server combines the updates
     ROUND = "round"  # a whole global round
 
     # Notes of a round.
-    DEADLINE = "deadline"  # updates were missing when the server's time was over
-    UNREACHABLE = "unreachable"  # the node could not be sent the model
+    DEADLINE = "deadline"  # updates were missing at the deadline of the round
+    UNREACHABLE = "unreachable"  # the model could not be sent to the node
     LATE = "late"  # the node's update came after its round
     REFUSED = "refused"  # the node did not accept a message
 
@@ -32,8 +35,8 @@ class Phase(StrEnum):
     MEMBERS = "members"  # a note: who is in a server's local round
     EMPTY = "empty"  # a phase: a server had no client
     JOINED = "joined"  # a phase: from hearing a server until its welcome
-    LEFT = "left"  # a note: the client does not hear a server any more
-    ABANDONED = "abandoned"  # a note: the client left while its update was waited for
+    LEFT = "left"  # a note: the client no longer hears a server
+    ABANDONED = "abandoned"  # a note: the client left while its update was awaited
     RESENT = "resent"  # a note: it came back and sends the update again
 
     # What the timeline did.
@@ -51,18 +54,18 @@ _Ways = TypedDict("_Ways", {"from": list[Any], "to": list[Any]}, total=False)
 
 
 class Timing(TypedDict, total=False):
-    """How the modelled and the real time of a training compare."""
+    """The modelled time of a training, and by how much the real one exceeded it."""
 
     modelled: float  # seconds that the device takes
-    overrun: float  # seconds that the result came later than that
+    overrun: float  # seconds by which the result came later than that
     epochs: int
 
 
 class Details(_Ways, Timing, total=False):
-    """What a line may say beyond who, what and when.
+    """The fields that a line may have beyond who, what and when.
 
-    `from` and `to` are names of servers in a handover, and metres (x, y) in a leg. An aggregate has
-    besides whatever its method decided, by child and under names of the method's choice.
+    `from` and `to` are names of servers in a handover, and metres (x, y) in a leg. An aggregate
+    also has whatever its method decided, by child, under names that the method chooses.
     """
 
     local_round: int  # of the server; 0 for none
@@ -78,7 +81,7 @@ class Details(_Ways, Timing, total=False):
     position: list[float]  # metres (x, y), of a client that walks
     profile: str | None  # None where the change gives no name
     links: list[str]
-    late: float  # seconds that the cut was made after its time
+    late: float  # seconds by which the cut came after its time
 
 
 class EventFields(Details):
@@ -94,7 +97,7 @@ class EventFields(Details):
 _TRANSFER = frozenset({"local_round", "peer", "bytes"})
 _IN_LOCAL_ROUND = frozenset({"local_round"})
 
-# What `Details` each phase has, those in OPTIONAL not always.
+# The `Details` that each phase has; those that are also in OPTIONAL may be left out.
 KEYS: Mapping[Phase, frozenset[str]] = {
     Phase.DOWNLOAD: _TRANSFER,
     Phase.SUPPLY: _TRANSFER,
@@ -121,8 +124,8 @@ KEYS: Mapping[Phase, frozenset[str]] = {
     Phase.CRASH: frozenset(),
     Phase.RESTART: frozenset(),
 }
-# A client that trains alone has no peer, a server's own training has a moment instead, and only who
-# walks has a position.
+# A client without a server has no peer, a server's own training has a moment instead of one, and
+# only a client that walks has a position.
 OPTIONAL: Mapping[Phase, frozenset[str]] = {
     Phase.COMPUTE: frozenset({"peer", "moment"}),
     Phase.HANDOVER: frozenset({"position"}),

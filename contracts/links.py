@@ -1,4 +1,4 @@
-"""Links as the plan specifies them: where each one is, and what each direction does to packets."""
+"""Links in the plan: where each one is, and what each of its directions does to packets."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,24 +7,28 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Shape:
-    """One direction of a link: bits per second (None: unlimited), seconds, share, packets."""
+    """What one direction of a link does to packets.
+
+    The rate is in bits per second (None: unlimited), delay and jitter in seconds, the loss is a
+    share, and the queue is in packets.
+    """
 
     rate: float | None
     delay: float
     jitter: float
     loss: float
     queue: int
-    varies: bool = False  # with a trace: packets keep their order all the same
+    varies: bool = False  # it follows a trace; packets keep their order nevertheless
 
     @classmethod
     def from_tree(cls, tree: Mapping[str, Any] | None) -> "Shape | None":
-        """From what plan.json has; None where nothing is shaped."""
+        """Read it from plan.json; None where the direction is not shaped."""
         return None if tree is None else cls(**tree)
 
 
 @dataclass(frozen=True)
 class LinkSpec:
-    """A host's link to a switch; `up` leaves the host, `down` reaches it; None is not shaped."""
+    """A host's link to a switch; `up` leaves the host, `down` reaches it, None is not shaped."""
 
     host: str
     switch: str
@@ -32,16 +36,16 @@ class LinkSpec:
     profile: str | None
     up: Shape | None
     down: Shape | None
-    trace: str | None = None  # one of the plan's; up and down are as before time zero then
-    trace_row: int = 0  # where in the trace it is at time zero
+    trace: str | None = None  # a trace of the plan; `up` and `down` then hold before time zero
+    trace_row: int = 0  # the row of the trace at time zero
 
     @property
     def name(self) -> str:
-        """What records call the link: its host and its switch."""
+        """The link's name in all records: its host and its switch."""
         return f"{self.host}-{self.switch}"
 
     @classmethod
     def from_tree(cls, tree: Mapping[str, Any]) -> "LinkSpec":
-        """From what plan.json has."""
+        """Read it from plan.json."""
         shapes = {way: Shape.from_tree(tree[way]) for way in ("up", "down")}
         return cls(**{**tree, **shapes})

@@ -1,8 +1,7 @@
-"""The messages that nodes send each other, and the keys of their meta.
+"""The kinds of messages between nodes, and the keys of their meta.
 
-docs/wire.md specifies who sends which kind when; `protocols.wire` is the codec that carries any of
-them. A method may add meta keys of its own to a model, to data and to an update: those are defined
-in the method's file.
+docs/wire.md specifies who sends which kind when; `protocols.wire` encodes and decodes them. A
+method may add meta keys of its own to models, data and updates; its file defines them.
 
 Every byte of a header takes emulated time on its link. A name here can therefore only be replaced
 by one of the same length, or all time stamps of virtual-clock runs change.
@@ -13,13 +12,13 @@ from typing import Final
 
 
 class Kind(StrEnum):
-    """What a message, or a file in the form of a message, is."""
+    """What a message is, or a file that has the form of a message."""
 
     # Between a server and its children.
     JOIN = "join"  # a child asks to be let in
     WELCOME = "welcome"  # the server's answer
     MODEL = "model"  # the server starts a local round at this child
-    DATA = "data"  # what a child is sent once, before its first model
+    DATA = "data"  # sent to each child once, before its first model
     UPDATE = "update"  # the child's answer to a model
     REFUSED = "refused"  # the server did not accept a message of this child
     STOP = "stop"  # training is over
@@ -28,9 +27,9 @@ class Kind(StrEnum):
     INITIAL = "initial"  # the model that training begins with
     FINAL = "final"  # the model that training ended with
     EVALUATE = "evaluate"  # a model for the evaluator
-    CHECKPOINT = "checkpoint"  # what a node keeps through a crash
+    CHECKPOINT = "checkpoint"  # what survives the crash of a node
     TASK = "task"  # a training for the host's workers
-    RESULT = "result"  # what came of it
+    RESULT = "result"  # the result of such a training
 
     GO = "go"  # only in the fidelity matrix: all senders begin
 
@@ -51,7 +50,7 @@ SAMPLES: Final = "samples"  # int: how many samples the update stands for
 LOSS: Final = "loss"  # float: the mean training loss of the last epoch; only from clients
 
 # The meta of joins, where clients come and go.
-SINCE: Final = "since"  # int: the moment of the change that made the client join
+SINCE: Final = "since"  # int: the number of the change that made the client join
 HOLDS: Final = "holds"  # int: the local round of which it still has an update; 0 is none
 
 # The meta of the welcome to such a join.

@@ -1,7 +1,7 @@
 """The plan of a run: every node and every link with its numbers, decided before anything starts.
 
-The planner (scenarios.planner) makes it, plan.json carries it into the guest, and everything there
-and in the reports reads it. It is made of plain dataclasses because importing pydantic inside the
+The planner (scenarios.planner) makes it, plan.json carries it into the guest, and the nodes and the
+reports read it. It is made of plain dataclasses because importing pydantic inside the
 guest costs a second.
 """
 
@@ -31,13 +31,13 @@ from contracts.training import TrainingSettings
 
 
 def size_of(tensors: Mapping[str, tuple[str, tuple[int, ...]]]) -> int:
-    """Bytes of tensors with these types and shapes."""
+    """Return the bytes of tensors with these types and shapes."""
     return sum(np.dtype(kind).itemsize * math.prod(shape) for kind, shape in tensors.values())
 
 
 @dataclass(frozen=True)
 class NodeSpec:
-    """A process with a role: where it is, whom it serves, and what its computing costs."""
+    """One node: its role, its place in the network, and what computing costs on its device."""
 
     name: str
     role: str
@@ -50,9 +50,9 @@ class NodeSpec:
     seconds_per_step: float
     memory_bytes_per_second: float
     samples: int
-    others: tuple[tuple[str, str], ...] = ()  # more servers that it hears: name, address
+    others: tuple[tuple[str, str], ...] = ()  # further servers that it hears: name, address
     visits: tuple[tuple[str, str], ...] = ()  # servers that it may come to hear later
-    extra_seconds: tuple[float, ...] = ()  # of successive steps under the method's rule, a cycle
+    extra_seconds: tuple[float, ...] = ()  # that the method's rule adds to each step, repeating
 
     @property
     def servers(self) -> tuple[tuple[str, str], ...]:
@@ -63,7 +63,7 @@ class NodeSpec:
 
     @classmethod
     def from_tree(cls, tree: Mapping[str, Any]) -> "NodeSpec":
-        """From what plan.json has."""
+        """Read it from plan.json."""
         typed: dict[str, Any] = {
             "children": tuple(tree["children"]),
             "others": tuple((name, address) for name, address in tree.get("others", ())),
@@ -73,7 +73,7 @@ class NodeSpec:
         return cls(**{**tree, **typed})
 
     def rule_seconds(self, steps: int) -> float:
-        """What the method's rule adds to so many training steps."""
+        """Return the seconds that the method's rule adds to this many training steps."""
         if not self.extra_seconds:
             return 0.0
         cycles, rest = divmod(steps, len(self.extra_seconds))
@@ -82,7 +82,7 @@ class NodeSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """The bound of every wait in seconds, and what a server does when a round reaches its own."""
+    """The bound of every wait in seconds, and what a server does at the deadline of a round."""
 
     join: float  # until every child has joined its server
     round: float  # until every update of a round has arrived
@@ -94,7 +94,7 @@ class Limits:
 
 @dataclass(frozen=True, kw_only=True)
 class CellPlan:
-    """The cells of a run, for those who score its models cell by cell."""
+    """The cells of a run, for scoring its models cell by cell."""
 
     edges: tuple[str, ...]  # the edge servers' names, in the order of their cells
     main_classes: dict[str, tuple[int, ...]]  # edge server -> the classes its own clients have
@@ -102,14 +102,14 @@ class CellPlan:
     has_cloud: bool  # a cloud above the edge servers makes one global model
 
     def to_tree(self) -> dict[str, Any]:
-        """As plan.json has it."""
+        """Return it as plan.json has it."""
         tree = dataclasses.asdict(self)
         tree["global"] = tree.pop("has_cloud")
         return tree
 
     @classmethod
     def from_tree(cls, tree: Mapping[str, Any]) -> "CellPlan":
-        """From what plan.json has."""
+        """Read it from plan.json."""
         return cls(
             edges=tuple(tree["edges"]),
             main_classes={edge: tuple(main) for edge, main in tree["main_classes"].items()},
@@ -120,7 +120,7 @@ class CellPlan:
 
 @dataclass(frozen=True)
 class Plan:
-    """Everything that is needed inside the network."""
+    """Everything that the launcher and the nodes need to know about a run."""
 
     run: str
     clock: str
@@ -141,11 +141,11 @@ class Plan:
     timeline: tuple[TimelineEvent, ...] = ()  # in order of time
     walk: Walk | None = None  # None: the clients stay where they are
     update_bytes: int = 0  # what a client sends in a round: the model, or more
-    supply_bytes: int = 0  # what every client is sent once: samples that the server shares
-    traces: dict[str, Trace] = field(default_factory=dict)  # by the name that links have
+    supply_bytes: int = 0  # sent to every client once: samples that the server shares
+    traces: dict[str, Trace] = field(default_factory=dict)  # by the name in `LinkSpec.trace`
     traffic: tuple[Flow, ...] = ()  # beside the training
 
-    provenance: Provenance | None = None  # what makes this run; no node looks at it
+    provenance: Provenance | None = None  # what makes this run; nodes do not use it
 
     @cached_property
     def _by_name(self) -> dict[str, NodeSpec]:
@@ -164,7 +164,7 @@ class Plan:
 
     @cached_property
     def tops(self) -> tuple[str, ...]:
-        """Those that nobody is above: servers that hold the global rounds, or clients alone."""
+        """The top nodes: servers that hold the global rounds, or clients without a server."""
         return tuple(
             node.name
             for node in self.nodes
@@ -172,7 +172,7 @@ class Plan:
         )
 
     def server_across(self, link: LinkSpec) -> NodeSpec | None:
-        """The server that the link's host reaches over it, if it ever does."""
+        """Return the server that the link's host reaches over it, now or later, if any."""
         host = self.node(link.host)
         above = (self.node(name) for name, _ in (*host.servers, *host.visits))
         return next((server for server in above if link.switch in server.addresses), None)
@@ -183,17 +183,17 @@ class Plan:
         return size_of(self.tensors)
 
     def trace(self, link: LinkSpec) -> Trace | None:
-        """What that link follows, if anything."""
+        """Return the trace that a link follows; None if it follows none."""
         return self.traces[link.trace] if link.trace is not None else None
 
     def to_json(self) -> str:
-        """The text of plan.json."""
+        """Return the text of plan.json."""
         parts = {item.name: getattr(self, item.name) for item in dataclasses.fields(self)}
         return json.dumps(parts, default=_tree_of, indent=1)
 
     @classmethod
     def from_json(cls, text: str) -> "Plan":
-        """The plan that `to_json` wrote, equal to it in every part."""
+        """Read a plan that `to_json` wrote; the two are equal."""
         tree = json.loads(text)
         cells, walk = tree.get("cells"), tree.get("walk")
         typed: dict[str, Any] = {
@@ -218,6 +218,6 @@ class Plan:
 
 
 def _tree_of(part: Any) -> dict[str, Any]:
-    """A part of the plan as JSON's types."""
+    """Return a part of the plan as types that JSON has."""
     tree: dict[str, Any] = part.to_tree() if hasattr(part, "to_tree") else dataclasses.asdict(part)
     return tree

@@ -27,7 +27,7 @@ class Progress:
 
 
 def asked_for(environment: MutableMapping[str, str]) -> Path | None:
-    """Where progress is to be written, if anybody wants it.
+    """Return where to write progress; None if nobody wants it.
 
     The variable is taken out of the environment: it is not meant for the processes of the run.
     """
@@ -60,7 +60,7 @@ def read(path: Path) -> Progress | None:
 
 
 def remove(path: Path) -> None:
-    """Leave nothing of it, not even what a killed run was about to write."""
+    """Delete the file, and whatever a killed run was about to write."""
     for file in (path, _aside(path)):
         file.unlink(missing_ok=True)
 

@@ -9,7 +9,7 @@ UNKNOWN = "unknown"
 
 @dataclass(frozen=True)
 class Provenance:
-    """All that can make two runs of one scenario and seed differ, besides the wall clock."""
+    """Everything besides the wall clock that can make two runs of a scenario and seed differ."""
 
     schema: int = 1  # of the records; see contracts/schema.py
     version: str = UNKNOWN
@@ -22,9 +22,9 @@ class Provenance:
 
     @classmethod
     def of(cls, record: Mapping[str, Any]) -> "Provenance":
-        """As plan.json or summary.json has it; keys that are missing there are not known.
+        """Read it from plan.json or summary.json; what is missing there is unknown.
 
-        Records from before there was such an object are of schema 1 and may name the engine.
+        Older records do not have this object: they are of schema 1 and may name the engine.
         """
         found = record.get("provenance")
         if not isinstance(found, Mapping):

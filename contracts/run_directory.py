@@ -1,4 +1,4 @@
-"""The files of a run directory: every name stands here and nowhere else.
+"""The files of a run directory: every name is defined here and nowhere else.
 
 Whoever writes or reads a file of a run asks `RunDirectory` for its path. What is in each file is
 specified in docs/records.md; the columns of the tables are in `contracts.tables`.
@@ -23,7 +23,7 @@ class Entry:
 
 
 class RunDirectory:
-    """The paths of everything that a run leaves; it neither reads nor writes."""
+    """The paths of everything that a run leaves; this class neither reads nor writes them."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -70,20 +70,20 @@ class RunDirectory:
 
     @property
     def is_run(self) -> bool:
-        """A plan without a summary is a run as well: one that goes on, or was killed."""
+        """Whether this is a run; one without a summary goes on still, or was killed."""
         return self.summary.is_file() or self.plan.is_file()
 
     @property
     def final_models(self) -> list[Path]:
-        """The last models that are there: the cloud's, or one of each node that has none above."""
+        """The final models that exist: the cloud's, or one of each top node."""
         return sorted(self.path.glob("final*.model"))
 
     def final_model(self, node: str, tops: int) -> Path:
-        """Where a node leaves its last model, being one of so many that have nobody above them."""
+        """Return where a top node writes its final model; `tops` is the number of top nodes."""
         return self.path / f"{name_of_top('final', node, tops)}.model"
 
     def decisions_figure(self, node: str) -> Path:
-        """What a method decided at the cloud, or at an edge server that has nobody above it."""
+        """Return where the figure of a method's decisions at a top server is drawn."""
         return self.path / ("decisions.png" if node == "cloud" else f"decisions-{node}.png")
 
     @property
@@ -97,15 +97,15 @@ class RunDirectory:
         return self.logs / "evaluator.log"
 
     def worker_log(self, index: int) -> Path:
-        """Workers count from 0."""
+        """What a worker printed; workers are counted from 0."""
         return self.logs / f"worker-{index}.log"
 
 
 def name_of_top(what: str, node: str, tops: int) -> str:
-    """What a file of a top node is called: with the node's name where there are several tops."""
+    """Return the name of a top node's file, which has the node's name if there are several."""
     return what if tops == 1 else f"{what}-{node}"
 
 
 def client_name(index: int) -> str:
-    """What a client is called in every record; `index` is its place among the clients, from 0."""
+    """Return the name of a client in every record; `index` counts the clients from 0."""
     return f"client{index + 1}"

@@ -1,4 +1,4 @@
-"""The number of the records' format: raised whenever a reader has to know the difference."""
+"""The version of the records' format, raised whenever a reader has to know the difference."""
 
 # What changed with each number:
 # 1  all runs from before there was a number

@@ -13,7 +13,7 @@ _TASK, _RESULT, _ERROR, _MODEL = ".task", ".result", ".error", ".model"
 
 
 class Spool:
-    """Says where each file of a spool lies; only `create` touches the disk."""
+    """The paths of all files in a spool; only `create` writes to the disk."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -41,49 +41,49 @@ class Spool:
             directory.mkdir(parents=True, exist_ok=True)
 
     def task(self, job: str) -> Path:
-        """A job that waits for a worker."""
+        """Return the file of a job that waits for a worker."""
         return self.jobs / f"{job}{_TASK}"
 
     def waiting_jobs(self) -> list[str]:
-        """The jobs that wait for a worker, oldest first."""
+        """Return the jobs that wait for a worker, oldest first."""
         return [path.name.removesuffix(_TASK) for path in _oldest_first(self.jobs, _TASK)]
 
     def claimed(self, job: str, worker: int) -> Path:
-        """The same file once a worker has taken it."""
+        """Return the name of that file once a worker has taken the job."""
         return self.jobs / f"{job}.claimed-{worker}"
 
     def claims(self, worker: int) -> list[str]:
-        """The jobs that a worker has taken and not finished."""
+        """Return the jobs that a worker has taken and not finished."""
         ending = f".claimed-{worker}"
         names = [path.name for path in self.jobs.iterdir() if path.name.endswith(ending)]
         return [name.removesuffix(ending) for name in sorted(names)]
 
     def result(self, job: str) -> Path:
-        """What a job gave."""
+        """Return the file with the result of a job."""
         return self.results / f"{job}{_RESULT}"
 
     def error(self, job: str) -> Path:
-        """Why a job gave nothing: one sentence."""
+        """Return the file that says in one sentence why a job has no result."""
         return self.results / f"{job}{_ERROR}"
 
     def ready(self, worker: int) -> Path:
-        """Exists once a worker has loaded all it needs."""
+        """Return the file that exists once a worker has loaded all it needs."""
         return self.root / f"ready-{worker}"
 
     def stats(self, worker: int) -> Path:
-        """One line for each job that a worker trained: the host seconds it took."""
+        """Return the file with the host seconds of each job of a worker, one line each."""
         return self.root / f"worker-{worker}.stats"
 
     def model_to_evaluate(self, name: str) -> Path:
-        """A model for the evaluator; its round and key stand in its meta."""
+        """Return the file of a model for the evaluator; its meta has the round and the key."""
         return self.evaluate / f"{name}{_MODEL}"
 
     def models_to_evaluate(self) -> list[Path]:
-        """The models that wait for the evaluator, oldest first."""
+        """Return the models that wait for the evaluator, oldest first."""
         return _oldest_first(self.evaluate, _MODEL)
 
     def checkpoint(self, node: str) -> Path:
-        """What a node that may crash keeps, as on its own disk."""
+        """Return the file in which a node that may crash keeps its state, as if on its own disk."""
         return self.root / f"checkpoint-{node}{_MODEL}"
 
     def pause(self, waiter: str) -> Path:
@@ -92,12 +92,12 @@ class Spool:
 
 
 def unfinished(path: Path) -> Path:
-    """The name under which a file is written before it is renamed to `path`."""
+    """Return the name under which a file is written before it is renamed to `path`."""
     return path.with_name(f".{path.name}")
 
 
 def _oldest_first(directory: Path, ending: str) -> list[Path]:
-    """The finished files with this ending, oldest first; those of one time by name."""
+    """Return the finished files with this ending, oldest first; by name if equally old."""
     found = []
     for path in directory.iterdir():
         if path.name.endswith(ending) and not path.name.startswith("."):

@@ -14,14 +14,14 @@ from typing import Any, ClassVar
 
 @dataclass(frozen=True)
 class Status:
-    """A record; each phase has a class of its own."""
+    """One record; every phase has a class of its own."""
 
     phase: ClassVar[str]
 
 
 @dataclass(frozen=True)
 class BuildingNetwork(Status):
-    """Switches, links and hosts are being made."""
+    """The network is being built: switches, links and hosts."""
 
     phase = "network"
     nodes: int
@@ -29,7 +29,7 @@ class BuildingNetwork(Status):
 
 @dataclass(frozen=True)
 class MeasuringLinks(Status):
-    """The network is up; its links are measured. It took `seconds` to build."""
+    """The network is up, which took `seconds`; its links are being measured."""
 
     phase = "probing"
     seconds: float
@@ -71,7 +71,7 @@ class NodeLost(Status):
 
 @dataclass(frozen=True)
 class Done(Status):
-    """The run came to its end; nothing follows."""
+    """The run has finished; nothing follows."""
 
     phase = "done"
 
@@ -117,7 +117,7 @@ def append(path: Path, status: Status) -> None:
 
 
 def parse(fields: Mapping[str, Any]) -> Status:
-    """The record that a line of status.jsonl holds; ValueError when it is not one."""
+    """Read the record in a line of status.jsonl; ValueError when it is not one."""
     values = dict(fields)
     kind = _BY_PHASE.get(str(values.pop("phase", "")))
     if kind is None or set(values) != {field.name for field in dataclasses.fields(kind)}:

@@ -1,4 +1,4 @@
-"""The columns of a run's CSV files, shared by those who write them and those who read them.
+"""The columns of a run's CSV files, for those who write them and those who read them.
 
 docs/records.md says what each column means and in which unit.
 """
@@ -12,7 +12,8 @@ ROUND_COLUMNS = ("round", "elapsed_seconds", "accuracy", "loss", *PHASES)
 
 HOLDING_COLUMNS = ("client", "class", "samples")  # data.csv
 
-# The tier of a server's cable to its own switch. Its traffic is on its children's links already.
+# The tier of the cable between a server and its switch. All its traffic also crosses the links of
+# the server's children, so totals leave it out.
 ATTACHMENT = "attachment"
 
 
@@ -33,24 +34,24 @@ class LinkRow(NamedTuple):
 
     @classmethod
     def of(cls, fields: Mapping[str, str]) -> "LinkRow":
-        """From a row as text; ValueError, KeyError or TypeError when it is not whole."""
+        """Read a row of text; ValueError, KeyError or TypeError when it is incomplete."""
         whole = [int(fields[name]) for name in LINK_COUNTERS]
         beside = [int(fields.get(name) or 0) for name in BACKGROUND_COLUMNS]
         return cls(int(fields["round"]), fields["link"], fields["tier"], *whole, *beside)
 
     @property
     def counts(self) -> bool:
-        """Whether it belongs to the run's totals: joining (round 0) and attachments do not."""
+        """Whether the row counts in the run's totals: joining (round 0) and attachments do not."""
         return self.round > 0 and self.tier != ATTACHMENT
 
     @property
     def training_up(self) -> int:
-        """Bytes up without those of background flows."""
+        """The bytes up, without those of background flows."""
         return self.bytes_up - self.background_up
 
     @property
     def training_down(self) -> int:
-        """Bytes down without those of background flows."""
+        """The bytes down, without those of background flows."""
         return self.bytes_down - self.background_down
 
 
@@ -70,7 +71,7 @@ class CellRow(NamedTuple):
 
     @classmethod
     def of(cls, fields: Mapping[str, str]) -> "CellRow":
-        """From a row as text; ValueError, KeyError or TypeError when it is not whole."""
+        """Read a row of text; ValueError, KeyError or TypeError when it is incomplete."""
         when = int(fields["round"]), float(fields["elapsed_seconds"])
         return cls(*when, fields["key"], float(fields["rho"]), float(fields["accuracy"]))
 
@@ -79,7 +80,7 @@ CELL_COLUMNS = CellRow._fields
 
 
 class DissimilarityRow(NamedTuple):
-    """How far gradients were apart in one measured round; None where a number is not known."""
+    """How much gradients differed in one measured round; None where a number is unknown."""
 
     round: int
     elapsed_seconds: float | None

@@ -14,7 +14,7 @@ HandoverMode = Literal["break-before-make", "make-before-break"]
 
 @dataclass(frozen=True, kw_only=True)
 class HandoverSettings:
-    """How a client gets from the cells that it hears to others."""
+    """How a client changes from the cells that it hears to others."""
 
     mode: HandoverMode
     interruption: float  # break-before-make: from losing the last link to having the new one
@@ -23,7 +23,7 @@ class HandoverSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class HandoverEvent(HandoverSettings):
-    """A client leaves its cells for those of other edge servers, its own first."""
+    """A client moves to the cells of these edge servers; the first one is its own from then on."""
 
     at: float
     client: str
@@ -33,7 +33,7 @@ class HandoverEvent(HandoverSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class LinkChangeEvent:
-    """The links named get new shapes, and keep them."""
+    """These links get new shapes, and keep them."""
 
     at: float
     links: tuple[str, ...]
@@ -45,7 +45,7 @@ class LinkChangeEvent:
 
 @dataclass(frozen=True, kw_only=True)
 class OutageEvent:
-    """The links named carry nothing until another time."""
+    """These links carry nothing until the end of the outage."""
 
     at: float
     until: float
@@ -56,7 +56,7 @@ class OutageEvent:
 
 @dataclass(frozen=True, kw_only=True)
 class CrashEvent:
-    """A node's process ends at once, with all that it had in memory."""
+    """A node's process ends at once and loses all that it had in memory."""
 
     at: float
     node: str
@@ -81,7 +81,7 @@ _KINDS: dict[str, type[TimelineEvent]] = {
 
 
 def event_from_tree(tree: Mapping[str, Any]) -> TimelineEvent:
-    """The event that plan.json has; its key `event` says which kind it is."""
+    """Read an event from plan.json; its key `event` says which kind it is."""
     typed: dict[str, Any] = {key: tuple(tree[key]) for key in ("to", "links") if key in tree}
     typed |= {way: Shape(**tree[way]) for way in ("up", "down") if way in tree}
     return _KINDS[tree["event"]](**{**tree, **typed})
@@ -101,5 +101,5 @@ class Walk(HandoverSettings):
 
     @classmethod
     def from_tree(cls, tree: Mapping[str, Any]) -> "Walk":
-        """From what plan.json has."""
+        """Read it from plan.json."""
         return cls(**{**tree, "homes": tuple(map(tuple, tree["homes"]))})

@@ -1,4 +1,4 @@
-"""How a link's rate, delay and loss go on with time: rows of a trace, over and over again."""
+"""Traces: how the rate, delay and loss of a link change with time, repeated over and over."""
 
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
@@ -12,7 +12,10 @@ _LEAST_RATE = 1e3  # bits per second, of any link
 
 
 class Row(NamedTuple):
-    """From `at` on (seconds): bits per second, seconds one way, share; None: as the link has it."""
+    """The values from `at` (seconds) on: rates in bits per second, delay one way, loss as a share.
+
+    None leaves the link's own value.
+    """
 
     at: float
     rate_up: float
@@ -23,45 +26,45 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True)
 class Trace:
-    """Rows in order, the first at 0; after `seconds` it repeats from its start."""
+    """Rows in order of time, the first at 0; after `seconds` the trace starts again."""
 
     seconds: float
     rows: tuple[Row, ...]
 
     @classmethod
     def from_tree(cls, tree: Mapping[str, Any]) -> "Trace":
-        """From what plan.json has."""
+        """Read it from plan.json."""
         return cls(tree["seconds"], tuple(Row(*row) for row in tree["rows"]))
 
     @property
     def first(self) -> Row:
-        """The first row that is no outage: what links have before time zero."""
+        """The first row that is not an outage, which links have before time zero."""
         least = self.least_rate
         carrying = (row for row in self.rows if min(row.rate_up, row.rate_down) > least)
         return next(carrying, self.rows[0])
 
     @property
     def least_rate(self) -> float:
-        """What is shaped where the trace has less: one full frame in the shortest step.
+        """The lowest rate that a link is given: one full frame in the shortest step.
 
-        A token bucket's debt is time: a frame that left at a lower rate would go on holding up the
-        next ones after the rate has risen.
+        A token bucket measures its debt in time. A frame sent at a lower rate than this would still
+        delay the frames behind it after the rate has risen.
         """
         return max(_LEAST_RATE, _FRAME_BITS / self.shortest_step)
 
     @property
     def shortest_step(self) -> float:
-        """Seconds."""
+        """The seconds of the shortest row."""
         ends = [*(row.at for row in self.rows), self.seconds]
         return min(round(end - start, 9) for start, end in pairwise(ends))
 
     def moment(self, step: int, begun_at: int) -> float:
-        """When the step-th row begins, counted from time zero, for a link that began with a row."""
+        """Return when the step-th row begins, for a link that is in row `begun_at` at time zero."""
         cycle, place = divmod(step, len(self.rows))
         return cycle * self.seconds + self.rows[place].at - self.rows[begun_at].at
 
     def mean_rates(self, start: float, end: float, begun_at: int = 0) -> tuple[float, float]:
-        """Up and down between two moments, for a link that began with that row."""
+        """Return the mean rates up and down between two moments, for such a link."""
         ahead = self.rows[begun_at].at
         start, end = start + ahead, max(end, start + 1e-9) + ahead
         up, down = (
@@ -70,7 +73,7 @@ class Trace:
         return up, down
 
     def _carried(self, moment: float, way: int) -> float:
-        """Bits since the start of the trace."""
+        """Return the bits that the trace carries from its start to this moment."""
         cycles, rest = divmod(moment, self.seconds)
         place = bisect_right(self.rows, rest, key=lambda row: row.at) - 1
         row, sums = self.rows[place], self._sums[way]
@@ -79,7 +82,7 @@ class Trace:
 
     @cached_property
     def _sums(self) -> tuple[list[float], list[float]]:
-        """Bits carried before each row, and in all."""
+        """The bits carried before each row, and in total."""
         ends = [*(row.at for row in self.rows[1:]), self.seconds]
         lengths = [end - row.at for row, end in zip(self.rows, ends, strict=True)]
 

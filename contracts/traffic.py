@@ -1,4 +1,4 @@
-"""Flows: packets that cross the network beside the training."""
+"""Background flows: packets that cross the network beside those of the training."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -10,8 +10,8 @@ from typing import Any, Literal
 class Flow:
     """Packets from one host to another over the switch that both are linked to.
 
-    A constant flow sends all the time. An on-off flow is on and off in turn, for Pareto distributed
-    times; both kinds begin at `start` and end at `until` (seconds from time zero).
+    A constant flow sends all the time. An on-off flow is on and off in turn, for times that are
+    Pareto distributed. Both kinds begin at `start` and end at `until` (seconds from time zero).
     """
 
     sender: str
@@ -19,7 +19,7 @@ class Flow:
     switch: str
     kind: Literal["constant", "on-off"]
     rate: float  # bits per second, of an on-off flow while it is on
-    on: float | None  # seconds, the means of an on-off flow's times
+    on: float | None  # mean seconds that an on-off flow is on, and off
     off: float | None
     start: float
     until: float | None  # None: to the end of the run
@@ -35,12 +35,12 @@ class Flow:
         return f"{self.receiver}-{self.switch}"
 
     def to_tree(self) -> dict[str, Any]:
-        """As plan.json has it: with the keys `from` and `to` of a scenario."""
+        """Return it as plan.json has it, with the keys `from` and `to` of a scenario."""
         tree = dataclasses.asdict(self)
         return {"from": tree.pop("sender"), "to": tree.pop("receiver"), **tree}
 
     @classmethod
     def from_tree(cls, tree: Mapping[str, Any]) -> "Flow":
-        """From what plan.json has."""
+        """Read it from plan.json."""
         rest = {key: value for key, value in tree.items() if key not in ("from", "to")}
         return cls(sender=tree["from"], receiver=tree["to"], **rest)

@@ -1,4 +1,4 @@
-"""Training as nodes see it: submit a task, collect its result. No torch here."""
+"""Training as nodes see it: submit a task and collect its result. Needs no torch."""
 
 import re
 from collections.abc import Mapping
@@ -7,27 +7,27 @@ from typing import Any, Protocol
 
 import numpy as np
 
-SERVER = -1  # the index by which the server's own samples are asked for
-# Samples that a task brings along, which are trained on beside the client's own: pixels as bytes.
+SERVER = -1  # instead of a client's index: the server's own samples
+# Samples that a task brings along, to train on besides the client's own; pixels are bytes.
 EXTRA_IMAGES, EXTRA_LABELS = "samples/images", "samples/labels"
 JOB_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingSettings:
-    """How every client of a run trains; learning/training/learning_rate.py works out the rate."""
+    """How every client of a run trains; learning.training.learning_rate computes the rate."""
 
     batch_size: int
     learning_rate: float
     learning_rate_decay: float = 1.0  # a factor after every round
-    learning_rate_drops: tuple[int, ...] = ()  # rounds from which on it is a tenth of before
+    learning_rate_drops: tuple[int, ...] = ()  # from each of these rounds on, a tenth of before
     momentum: float
     weight_decay: float
     shuffle: bool
 
     @classmethod
     def from_tree(cls, tree: Mapping[str, Any]) -> "TrainingSettings":
-        """From what plan.json has."""
+        """Read it from plan.json."""
         drops = tuple(tree.get("learning_rate_drops", ()))
         return cls(**{**tree, "learning_rate_drops": drops})
 
@@ -38,7 +38,7 @@ class TrainingFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What to train, on whose samples, and how."""
+    """A training to be done: what to train, on whose samples, and how."""
 
     job: str  # unique within a run and safe as a file name, e.g. "client3-r2-i1"
     client: int  # index into the run's partition, or SERVER: whose samples to train on
@@ -54,7 +54,7 @@ class Task:
     # The model's weights by state_dict name; a rule's extras under names starting "rule/", and
     # perhaps samples to train on besides.
     tensors: dict[str, np.ndarray]
-    steps: int = 0  # stop after so many batches, also amid an epoch; 0: all of all epochs
+    steps: int = 0  # stop after this many batches, even within an epoch; 0: do all epochs
 
     def __post_init__(self) -> None:
         if not JOB_NAME.fullmatch(self.job):
@@ -63,7 +63,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What training gave, and what it cost the host."""
+    """The result of a training, and the time that it took on the host."""
 
     tensors: dict[str, np.ndarray]
     samples: int
@@ -73,7 +73,7 @@ class Result:
 
 
 class Pending(Protocol):
-    """A job under way."""
+    """A job that has been submitted."""
 
     def result(self, deadline_seconds: float) -> Result:
         """Wait for the result; TimeoutError after the deadline, TrainingFailed with the reason."""
@@ -81,12 +81,12 @@ class Pending(Protocol):
 
 
 class Trainer(Protocol):
-    """Whoever trains: this process, or a pool of workers on the host."""
+    """Trains for a node: in this process, or by a pool of workers on the host."""
 
     def submit(self, task: Task) -> Pending:
         """Start a job and return at once; the task's tensors must not change until it ends."""
         ...
 
     def close(self) -> None:
-        """Give up what was not collected."""
+        """Drop the jobs whose results were not collected."""
         ...
