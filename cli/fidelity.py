@@ -17,7 +17,7 @@ from contracts.run_directory import RunDirectory
 from netem.backends.guest import Guest
 from netem.spool import LockedSpool, clear_abandoned
 from nodes import fidelity_matrix
-from nodes.fidelity_matrix import Cell
+from nodes.fidelity_matrix import MatrixCell
 from runner.json_lines import tail
 from scenarios import loader, planner
 from scenarios.task_facts import TaskFacts
@@ -56,7 +56,7 @@ def error(cell: dict[str, Any]) -> float:
 
 
 def measure(
-    cells: Sequence[Cell], clock: str, report: Callable[[dict[str, Any]], None]
+    cells: Sequence[MatrixCell], clock: str, report: Callable[[dict[str, Any]], None]
 ) -> list[dict[str, Any]]:
     """Measure these cells in one guest; `report` gets each as it is done."""
     with tempfile.TemporaryDirectory(prefix="metronome-fidelity-") as folder:

@@ -1,1 +1,1 @@
-"""The emulated network: topologies, link shaping, backends and fidelity. It knows no learning."""
+"""The emulated network: topologies, link shaping, backends, measurements. No learning in here."""

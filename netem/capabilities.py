@@ -1,4 +1,4 @@
-"""What this machine's kernel can do, found out by trying it in a throw-away namespace."""
+"""Finds out what this machine's kernel can do, by trying it in a throw-away namespace."""
 
 import json
 import os
@@ -18,7 +18,7 @@ _PATIENCE_SECONDS = 10.0
 
 @dataclass(frozen=True)
 class Capabilities:
-    """Each one tried, not guessed; all False without the right to make namespaces."""
+    """What the kernel can do for us; without the right to make namespaces, nothing was tried."""
 
     namespaces: bool = False
     veth: bool = False
@@ -29,7 +29,7 @@ class Capabilities:
 
 
 def probe() -> Capabilities:
-    """Try everything in a child process, whose namespace goes with it."""
+    """Try everything in a child process, whose namespace vanishes when it ends."""
     ours, theirs = socket.socketpair()
     child = os.fork()
     if child == 0:
@@ -60,15 +60,16 @@ def _try_all() -> Capabilities:
         route = netlink.open_socket()
     except OSError:
         return Capabilities(openvswitch=loaded)
-    veth = _works(route, lambda: requests.veth(("probe", 10), ("peer", 11), _MAC, os.getpid()))
+    ends = ("probe", 10), ("peer", 11)
+    veth = _works(route, lambda: requests.create_veth(*ends, _MAC, os.getpid()))
     with_rate = Shape(rate=1e6, delay=0, jitter=0, loss=0, queue=10)
     with_delay = Shape(rate=None, delay=0.01, jitter=0, loss=0, queue=10)
     return Capabilities(
         namespaces=True,
         veth=veth,
-        bridge=_works(route, lambda: requests.bridge("bridge", 12)),
-        htb=veth and _works(route, lambda: requests.shape(10, with_rate, 0)),
-        netem=veth and _works(route, lambda: requests.shape(11, with_delay, 0)),
+        bridge=_works(route, lambda: requests.create_bridge("bridge", 12)),
+        htb=veth and _works(route, lambda: requests.add_shape(10, with_rate, 0)),
+        netem=veth and _works(route, lambda: requests.add_shape(11, with_delay, 0)),
         openvswitch=loaded,
     )
 

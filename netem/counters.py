@@ -1,4 +1,4 @@
-"""What the kernel counted on every link: bytes and packets at the port, drops in the queues."""
+"""Reads the kernel's counters of every link: bytes and packets at the port, drops in the queues."""
 
 import socket
 import struct
@@ -25,7 +25,7 @@ _QDISC_REQUEST = struct.pack(
 
 @dataclass(frozen=True)
 class LinkCounters:
-    """Totals since the link came up; `up` left the host, `down` reached it."""
+    """Totals of one link since it was made: `up` is what left the host, `down` what reached it."""
 
     bytes_up: int = 0
     bytes_down: int = 0
@@ -35,12 +35,12 @@ class LinkCounters:
     drops_down: int = 0
 
     def since(self, before: "LinkCounters") -> "LinkCounters":
-        """What was counted since an earlier reading."""
+        """Return what was counted since an earlier reading."""
         return LinkCounters(*(getattr(self, f) - getattr(before, f) for f in self.__match_args__))
 
 
 def read(root: socket.socket, links: Mapping[str, "ShapedLink"]) -> dict[str, LinkCounters]:
-    """The counters of every link by name."""
+    """Read the counters of every link, by the link's name."""
     ports = dict(_port_statistics(root))
     drops_down = dict(_leaf_drops(root))
     found = {}

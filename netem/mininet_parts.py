@@ -1,7 +1,7 @@
-"""Mininet's own nouns, configured over netlink instead of some 25 commands a host.
+"""Mininet's hosts, switches and links, configured over netlink instead of by some 25 commands each.
 
-A host is a process forked from this one, in a network namespace of its own, waiting to be told
-which node to become. Its shell starts on the first `cmd`, so that Mininet's CLI and habits work.
+A host is a process forked from this one, in a network namespace of its own, which waits to be told
+which node to become. Its shell starts on the first `cmd`, so that Mininet's CLI works as usual.
 """
 
 import os
@@ -10,6 +10,7 @@ import socket
 import sys
 import traceback
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,15 +20,16 @@ from mininet.node import Host, Node, Switch
 from contracts.links import Shape
 from netem import netlink, requests, syscalls
 
-LOOPBACK = 1  # interface indices are ours to choose: lo is 1, a host's first link 2, and so on
+LOOPBACK = 1  # we choose the interface indices: lo is 1, a host's first link 2, and so on
 _FIRST_INDEX = 2
-PREFIX = 16  # every switch is one network of that length
+PREFIX = 16  # the prefix length of a switch's network
 
-Life = Callable[[str, socket.socket], None]
+# What a forked process runs; it is given its name and its end of a socket to us.
+ProcessMain = Callable[[str, socket.socket], None]
 
 
 class NetlinkNode:
-    """What hosts and switches share: no shell until somebody asks for one."""
+    """What hosts and switches have in common: they start no shell until one is needed."""
 
     name: str
     shell: Any
@@ -36,12 +38,12 @@ class NetlinkNode:
     netlink: socket.socket
 
     def cmd(self, *args: Any, **kwargs: Any) -> Any:
-        """Mininet's `cmd`; the first one starts the shell."""
+        """Run a command as Mininet's `cmd` does; the first call starts the shell."""
         self._ensure_shell()
         return super().cmd(*args, **kwargs)  # type: ignore[misc]
 
     def sendCmd(self, *args: Any, **kwargs: Any) -> Any:
-        """Mininet's `sendCmd`; the first one starts the shell."""
+        """Send a command as Mininet's `sendCmd` does; the first call starts the shell."""
         self._ensure_shell()
         return super().sendCmd(*args, **kwargs)  # type: ignore[misc]
 
@@ -53,59 +55,60 @@ class NetlinkNode:
             self.pid = pid
 
     def _popen(self, command: list[str], **parameters: Any) -> Any:
-        # startShell builds one options word; split ours, and drop the "n" (a new namespace).
+        # startShell makes one word of the options; split ours, and drop the "n" (a new namespace).
         if command[0] == "mnexec" and command[1].startswith("-da "):
             command = ["mnexec", "-da", str(self.pid), *command[2:]]
         return super()._popen(command, **parameters)  # type: ignore[misc]
 
     def terminate(self) -> None:
-        """End the shell, if there ever was one."""
+        """End the shell, if one was started."""
         if self.shell:
             super().terminate()  # type: ignore[misc]
 
     @classmethod
     def setup(cls) -> None:
-        """No outside command is needed."""
+        """Do nothing: Mininet would look for commands here, and we need none."""
 
 
 class ForkedHost(NetlinkNode, Host):
-    """A Mininet host whose process is the node itself."""
+    """A Mininet host whose process is the node itself; `process_main` is what the process runs."""
 
-    life: Life
+    process_main: ProcessMain
 
     def startShell(self, mnopts: str | None = None) -> None:
-        """Fork the host's process and take the netlink socket of its namespace."""
-        self.pid, self.control = _fork(self.name, self.life, syscalls.unshare_network)
+        """Fork the host's process and receive the netlink socket that it opens in its namespace."""
+        self.pid, self.control = _fork(self.name, self.process_main, syscalls.unshare_network)
         _, descriptors, *_ = socket.recv_fds(self.control, 1, 1)
         if not descriptors:
             raise RuntimeError(f"{self.name}: its process ended before it had a network namespace")
         self.netlink = socket.socket(fileno=descriptors[0])
 
     def crash(self) -> None:
-        """Kill its process; namespace and links live on, held by our netlink socket."""
+        """Kill the host's process. Our netlink socket keeps its namespace and links alive."""
         os.kill(self.pid, signal.SIGKILL)
         os.waitpid(self.pid, 0)
         self.pid = 0
 
     def restart(self) -> None:
-        """A new process in the same namespace."""
-        self.pid, self.control = self.companion(self.name, self.life)
+        """Start a new process for the host, in the same namespace."""
+        self.pid, self.control = self.fork_process(self.name, self.process_main)
 
-    def companion(self, name: str, life: Life) -> tuple[int, socket.socket]:
-        """One more process in the same namespace, and the line to it."""
+    def fork_process(self, name: str, process_main: ProcessMain) -> tuple[int, socket.socket]:
+        """Fork a process into the host's namespace; return its id and our socket to it."""
         namespace = syscalls.namespace_of(self.netlink.fileno())
-        pid, line = _fork(name, life, lambda: syscalls.enter_network(namespace), (namespace,))
+        enter = partial(syscalls.enter_network, namespace)
+        pid, line = _fork(name, process_main, enter, (namespace,))
         os.close(namespace)
         for descriptor in socket.recv_fds(line, 1, 1)[1]:
-            os.close(descriptor)  # we have one of that namespace
+            os.close(descriptor)  # we have a netlink socket of that namespace already
         return pid, line
 
     def config(self, **_parameters: Any) -> dict[str, Any]:
-        """Addresses come with the links; nothing is left to configure."""
+        """Do nothing: addresses come with the links."""
         return {}
 
     def terminate(self) -> None:
-        """End the host's process, and its shell."""
+        """End the host's shell and its process."""
         super().terminate()
         if self.pid:
             try:
@@ -116,37 +119,43 @@ class ForkedHost(NetlinkNode, Host):
 
 
 def _fork(
-    name: str, life: Life, find_network: Callable[[], None], kept: tuple[int, ...] = ()
+    name: str,
+    process_main: ProcessMain,
+    enter_namespace: Callable[[], None],
+    kept: tuple[int, ...] = (),
 ) -> tuple[int, socket.socket]:
-    """A child that lives that life in the network it finds; its pid, and our end of its line."""
+    """Fork a child that enters a namespace and runs `process_main`; return its id and our socket.
+
+    The child keeps no descriptors but its own socket, the standard ones and those in `kept`.
+    """
     ours, theirs = socket.socketpair()
     pid = os.fork()
     if pid == 0:
-        _live(name, theirs, life, find_network, kept)
+        _run_child(name, theirs, process_main, enter_namespace, kept)
     theirs.close()
     return pid, ours
 
 
-def _live(
+def _run_child(
     name: str,
     control: socket.socket,
-    life: Life,
-    find_network: Callable[[], None],
+    process_main: ProcessMain,
+    enter_namespace: Callable[[], None],
     kept: tuple[int, ...],
 ) -> None:
-    """The child's whole life; never returns into Mininet's code."""
+    """Do all that a forked child does; never return into Mininet's code."""
     code = 1
     try:
         _close_all_but(control.fileno(), *kept)
         syscalls.die_with_parent(signal.SIGKILL)
-        syscalls.exact_timers()
-        syscalls.name_process(name)
-        find_network()
+        syscalls.disable_timer_slack()
+        syscalls.set_process_name(name)
+        enter_namespace()
         prepare_namespace()
         route = netlink.open_socket()
         socket.send_fds(control, [b"."], [route.fileno()])
         route.close()
-        life(name, control)
+        process_main(name, control)
         code = 0
     except BaseException:
         traceback.print_exc()
@@ -157,7 +166,7 @@ def _live(
 
 
 def _close_all_but(*kept: int) -> None:
-    """Every descriptor above the standard ones except these."""
+    """Close every descriptor above the standard ones except these."""
     first = 3
     for descriptor in sorted(kept):
         os.closerange(first, descriptor)
@@ -165,8 +174,8 @@ def _close_all_but(*kept: int) -> None:
     os.closerange(first, max(65536, first + 1))
 
 
-# IPv6 would only announce itself: nothing here speaks it. The windows must hold the longest
-# bandwidth-delay product a profile can ask for (1 Gbit/s and 300 ms: 38 MB).
+# Nothing here uses IPv6, which would only send announcements. TCP's windows have to hold the
+# largest bandwidth-delay product that a profile can ask for (1 Gbit/s and 300 ms: 38 MB).
 _NAMESPACE_SETTINGS = {
     "ipv6/conf/all/disable_ipv6": "1",
     "ipv6/conf/default/disable_ipv6": "1",
@@ -177,7 +186,7 @@ _NAMESPACE_SETTINGS = {
 
 
 def prepare_namespace() -> None:
-    """Settings of the calling process's own network namespace."""
+    """Apply our settings to the network namespace of the calling process."""
     for name, value in _NAMESPACE_SETTINGS.items():
         setting = Path("/proc/sys/net", name)
         if setting.exists():
@@ -185,32 +194,32 @@ def prepare_namespace() -> None:
 
 
 class NetlinkBridge(NetlinkNode, Switch):
-    """A Linux bridge in the root namespace that knows its stations and floods nothing."""
+    """A Linux bridge in the root namespace; it is told where every host is and floods nothing."""
 
     def __init__(self, name: str, root: "RootNamespace", **parameters: Any) -> None:
         self.root = root
         Node.__init__(self, name, inNamespace=False)  # Switch's own would run ifconfig on lo
         self.dpid, self.opts = self.defaultDpid("1"), ""
         self.listenPort = parameters.get("listenPort")
-        self.controlIntf = QuietIntf("lo", self, port=0)
+        self.controlIntf = PreconfiguredIntf("lo", self, port=0)
 
     def startShell(self, mnopts: str | None = None) -> None:
-        """Make the bridge instead, where Mininet would start a shell."""
+        """Create the bridge, at the point where Mininet would start a shell."""
         self.pid = os.getpid()
         self.netlink = self.root.socket
         self.index = self.root.new_index()
-        batch = requests.bridge(self.name, self.index) + requests.link_up(self.index)
+        batch = requests.create_bridge(self.name, self.index) + requests.set_link_up(self.index)
         netlink.send(self.netlink, batch, f"bridge {self.name}")
 
     def start(self, _controllers: Any) -> None:
-        """Nothing is left to start: links join the bridge as they are made."""
+        """Do nothing: links join the bridge as they are made."""
 
     def stop(self, deleteIntfs: bool = True) -> None:
-        """The bridge goes with its namespace."""
+        """Do nothing: the bridge vanishes with its namespace."""
 
 
 class RootNamespace:
-    """The namespace of the switches: its netlink socket, and interface indices to hand out."""
+    """The namespace of the switches: its netlink socket, and the next free interface index."""
 
     def __init__(self) -> None:
         prepare_namespace()
@@ -218,32 +227,35 @@ class RootNamespace:
         self._index = 100
 
     def new_index(self) -> int:
-        """The index of the next interface."""
+        """Return an interface index that is not in use yet."""
         self._index += 1
         return self._index
 
 
-class QuietIntf(Intf):
-    """An interface that its link has configured already."""
+class PreconfiguredIntf(Intf):
+    """A Mininet interface that ShapedLink has configured over netlink already."""
 
     def config(self, **_parameters: Any) -> dict[str, Any]:
-        """Do nothing: the link has configured it."""
+        """Do nothing: the link has configured the interface."""
         return {}
 
     def setIP(self, ipstr: str, prefixLen: int | None = None) -> None:
-        """Remember the address, which the link has set."""
+        """Remember the IP address; the link has set it."""
         self.ip, self.prefixLen = ipstr, prefixLen
 
     def setMAC(self, macstr: str) -> None:
-        """Remember the address, which the link has set."""
+        """Remember the MAC address; the link has set it."""
         self.mac = macstr
 
     def delete(self) -> None:
-        """Interfaces go with their namespaces."""
+        """Do nothing: interfaces vanish with their namespaces."""
 
 
 class ShapedLink(Link):
-    """A veth pair from a host to a bridge, shaped at both ends, made in two netlink batches."""
+    """A veth pair from a host to a bridge, shaped at both ends.
+
+    It takes two netlink batches to make: one in each end's namespace.
+    """
 
     def __init__(self, host: ForkedHost, bridge: NetlinkBridge, **parameters: Any) -> None:
         self.host, self.bridge = host, bridge
@@ -255,56 +267,61 @@ class ShapedLink(Link):
         self.host_index = _FIRST_INDEX + parameters["port1"]
         self.port_index = bridge.root.new_index()
         ports = {key: parameters[key] for key in ("port1", "port2")}
-        super().__init__(host, bridge, intf=QuietIntf, fast=True, **ports)
+        super().__init__(host, bridge, intf=PreconfiguredIntf, fast=True, **ports)
         self.intf1.setIP(self.address, PREFIX)
         self.intf1.setMAC(self.mac)
 
     def makeIntfPair(self, intfname1: str, intfname2: str, *_rest: Any, **_more: Any) -> None:
-        """Make the pair, join it to the bridge and shape both ends."""
+        """Create the pair, join it to the bridge and shape both ends."""
         port, own = self.port_index, self.host_index
-        what = f"link {intfname1} - {intfname2}"
-        batch = requests.veth((intfname2, port), (intfname1, own), self.mac, self.host.pid)
-        batch += requests.link_up(port, master=self.bridge.index) + requests.station(port, self.mac)
+        purpose = f"link {intfname1} - {intfname2}"
+        batch = requests.create_veth((intfname2, port), (intfname1, own), self.mac, self.host.pid)
+        batch += requests.set_link_up(port, master=self.bridge.index)
+        batch += requests.add_bridge_entry(port, self.mac)
         if self.down is not None:
-            batch += requests.shape(port, self.down, self.burst_seconds)
-        netlink.send(self.bridge.netlink, batch, what)
-        batch = requests.link_up(LOOPBACK) + requests.link_up(own)
-        batch += requests.address(own, self.address, PREFIX)
+            batch += requests.add_shape(port, self.down, self.burst_seconds)
+        netlink.send(self.bridge.netlink, batch, purpose)
+        batch = requests.set_link_up(LOOPBACK) + requests.set_link_up(own)
+        batch += requests.add_address(own, self.address, PREFIX)
         if self.up is not None:
-            batch += requests.shape(own, self.up, self.burst_seconds)
-        netlink.send(self.host.netlink, batch, what)
+            batch += requests.add_shape(own, self.up, self.burst_seconds)
+        netlink.send(self.host.netlink, batch, purpose)
 
     def change(self, up: Shape, down: Shape) -> None:
-        """Reshape both directions in place."""
+        """Give both directions a new shape, in place: what is queued stays queued."""
         for through, index, shape in (
             (self.host.netlink, self.host_index, up),
             (self.bridge.netlink, self.port_index, down),
         ):
-            batch = requests.reshape(index, shape, self.burst_seconds)
+            batch = requests.change_shape(index, shape, self.burst_seconds)
             netlink.send(through, batch, f"change of {self.intf1}")
         self.up, self.down = up, down
 
-    def change_part(self, up: Shape, down: Shape) -> Iterator[tuple[socket.socket, bytes]]:
-        """The requests for what differs from the present shapes, to be sent by the caller."""
+    def requests_to_change(self, up: Shape, down: Shape) -> Iterator[tuple[socket.socket, bytes]]:
+        """Yield the requests for what differs from the present shapes, and the sockets to use.
+
+        The caller sends them, so that the changes of many links can share a batch.
+        """
         ends = (
             (self.host.netlink, self.host_index, up, self.up),
             (self.bridge.netlink, self.port_index, down, self.down),
         )
         for through, index, shape, before in ends:
             if shape != before:
-                yield through, requests.reshape(index, shape, self.burst_seconds, before)
+                yield through, requests.change_shape(index, shape, self.burst_seconds, before)
         self.up, self.down = up, down
 
-    def set_up(self, up: bool) -> None:
-        """Cut the link, or bring it back; addresses and neighbours stay as they are.
+    def set_enabled(self, enabled: bool) -> None:
+        """Bring the link up, or cut it; addresses and neighbours stay as they are.
 
-        At the bridge's port: an interface set down on the host's side would lose them.
+        This is done at the bridge's port: an interface set down on the host's side would lose them.
         """
-        batch = requests.link_up(self.port_index) if up else requests.link_down(self.port_index)
-        netlink.send(self.bridge.netlink, batch, f"{'up' if up else 'down'}: {self.intf1}")
+        port = self.port_index
+        batch = requests.set_link_up(port) if enabled else requests.set_link_down(port)
+        netlink.send(self.bridge.netlink, batch, f"{'up' if enabled else 'down'}: {self.intf1}")
 
-    def introduce(self, server: "ShapedLink") -> None:
-        """Permanent neighbour entries between a host and a server on the same bridge: no ARP."""
+    def add_neighbours(self, server: "ShapedLink") -> None:
+        """Make this host and a server on the same bridge permanent neighbours: they need no ARP."""
         for one, other in ((self, server), (server, self)):
-            batch = requests.neighbour(one.host_index, other.address, other.mac)
+            batch = requests.add_neighbour(one.host_index, other.address, other.mac)
             netlink.send(one.host.netlink, batch, f"neighbour {other.address} of {one.host}")

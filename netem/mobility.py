@@ -1,8 +1,9 @@
-"""Where clients walk between random way points, and which cells they hear on the way.
+"""How clients walk between random way points, and which cells they hear on the way.
 
-When a walker comes to hear other cells follows from geometry, not from sampling: on a straight
-line the borders of disks are roots of a quadratic, and where no disk reaches, the nearest edge
-server changes on a bisector.
+A cell is heard within a radius around its edge server; where none is, the nearest one is heard.
+The moments at which a walker hears other cells are computed, not sampled: on a straight line the
+borders of disks are roots of a quadratic, and where no disk reaches, the nearest edge server
+changes on a bisector.
 """
 
 import heapq
@@ -19,7 +20,7 @@ _MOST_DRAWS = 10_000
 
 @dataclass(frozen=True)
 class Leg:
-    """A straight line that a client (from 0) walks, from one time to another."""
+    """A straight line that a client (counted from 0) walks between two times."""
 
     start: float
     end: float
@@ -30,7 +31,7 @@ class Leg:
 
 @dataclass(frozen=True)
 class Change:
-    """From here on a client hears these cells (from 0), the nearest first."""
+    """From this time on a client hears these cells (counted from 0), the nearest first."""
 
     at: float
     client: int
@@ -39,7 +40,7 @@ class Change:
 
 
 def centres(cells: int, spacing: float) -> list[Point]:
-    """Where the edge servers stand: in rows, every second one shifted by half a place."""
+    """Return where the edge servers stand: in rows, every second row shifted by half a spacing."""
     columns = math.ceil(math.sqrt(cells))
     places = (divmod(cell, columns) for cell in range(cells))
     return [
@@ -47,17 +48,20 @@ def centres(cells: int, spacing: float) -> list[Point]:
     ]
 
 
-def heard(position: Point, centres: Sequence[Point], radius: float) -> tuple[int, ...]:
-    """The cells that reach there, the nearest first; where none does, the nearest alone."""
+def cells_heard(position: Point, centres: Sequence[Point], radius: float) -> tuple[int, ...]:
+    """Return the cells heard at a position, the nearest first; where none reaches, the nearest."""
     order = _by_distance(position, range(len(centres)), centres)
     reaching = [cell for cell in order if math.dist(position, centres[cell]) <= radius]
     return tuple(reaching or order[:1])
 
 
-def starts(
+def starting_points(
     homes: Sequence[Sequence[int]], centres: Sequence[Point], radius: float, seed: int
 ) -> list[Point]:
-    """Where each client starts: anywhere that exactly its home cells are heard, or ValueError."""
+    """Draw where each client starts: a place where it hears exactly its home cells.
+
+    ValueError when there is no such place.
+    """
     return [
         _start(client, home, centres, radius, _draws(seed, client))
         for client, home in enumerate(homes)
@@ -72,7 +76,11 @@ def walk(
     dwell: float,
     seed: int,
 ) -> Iterator[Leg | Change]:
-    """Every leg (by its start) and every change of the set heard, in order of time, endlessly."""
+    """Yield every leg and every change of the cells heard, in order of time, without end.
+
+    A leg comes at its start. The timeline (nodes) takes these while a run goes on, and the same
+    seed gives the same walk.
+    """
     walks = []
     for client, home in enumerate(homes):
         draws = _draws(seed, client)
@@ -93,7 +101,7 @@ def _start(
     radius: float,
     draws: random.Random,
 ) -> Point:
-    """Drawn from the box where the home cells' own boxes meet, until it is the right place."""
+    """Draw from where the bounding boxes of the home cells overlap, until the place is right."""
     (xs, ys), wanted = zip(*(centres[cell] for cell in home), strict=True), set(home)
     if max(xs) - min(xs) <= 2 * radius and max(ys) - min(ys) <= 2 * radius:
         for _ in range(_MOST_DRAWS):
@@ -108,7 +116,10 @@ def _start(
 
 
 def _way_points(draws: random.Random, centres: Sequence[Point], radius: float) -> Iterator[Point]:
-    """Drawn evenly from wherever any cell reaches; where several do, the first one's count."""
+    """Draw points evenly from the area that any cell reaches.
+
+    Where several cells reach, a point counts only when it was drawn for the first of them.
+    """
     while True:
         drawn = draws.randrange(len(centres))
         x, y = centres[drawn]
@@ -121,7 +132,7 @@ def _way_points(draws: random.Random, centres: Sequence[Point], radius: float) -
 def _legs(
     client: int, origin: Point, points: Iterator[Point], speed: float, dwell: float
 ) -> Iterator[Leg]:
-    """From point to point, with a pause at each; the first leg starts at time zero."""
+    """Yield the legs from point to point, with a pause at each; the first starts at time zero."""
     now = 0.0
     for target in points:
         end = now + math.dist(origin, target) / speed
@@ -133,7 +144,7 @@ def _legs(
 def _followed(
     legs: Iterator[Leg], home: Sequence[int], centres: Sequence[Point], radius: float
 ) -> Iterator[Leg | Change]:
-    """Each leg, and after it the changes on its way."""
+    """Yield each leg, followed by the changes that happen on it."""
     now_heard = set(home)
     for leg in legs:
         yield leg
@@ -158,10 +169,10 @@ def _by_distance(position: Point, cells: Sequence[int], centres: Sequence[Point]
 def _stretches(
     leg: Leg, centres: Sequence[Point], radius: float
 ) -> Iterator[tuple[float, set[int]]]:
-    """Where on a leg (as a share of it) each stretch begins that has one set of cells heard.
+    """Yield where on a leg each stretch begins on which the same cells are heard, and those cells.
 
-    With d the way, and o from a centre to the leg's origin, the squared distance from the centre
-    at share s is |d|² s² + 2 (o·d) s + |o|².
+    Where is given as a share of the leg. With d the vector along the leg and o from a centre to
+    the leg's origin, the squared distance from the centre at share s is |d|² s² + 2 (o·d) s + |o|².
     """
     (x, y), (to_x, to_y) = leg.origin, leg.target
     way = (to_x - x, to_y - y)
@@ -188,7 +199,7 @@ def _stretches(
 def _nearest(
     begin: float, end: float, slopes: Sequence[float], distances: Sequence[float]
 ) -> Iterator[tuple[float, set[int]]]:
-    """The nearest cell from `begin` on, and at each bisector before `end` the next one."""
+    """Yield the nearest cell from `begin` on, and the next one at each bisector before `end`."""
     cells = range(len(slopes))
     here = [distance + 2 * begin * slope for distance, slope in zip(distances, slopes, strict=True)]
     nearest = min(cells, key=lambda cell: (here[cell], slopes[cell]))

@@ -1,7 +1,8 @@
-"""Batches of rtnetlink requests, sent through sockets of our own.
+"""Sends batches of rtnetlink requests.
 
-A socket belongs to the network namespace it was opened in, so that one process configures every
-host through the sockets its hosts opened, without entering a namespace or running a command.
+A netlink socket belongs to the network namespace that it was opened in. So one process configures
+every host through the sockets that the hosts opened, without entering a namespace or running a
+command.
 """
 
 import errno
@@ -17,18 +18,18 @@ _RECEIVE_BYTES = 1 << 18
 
 
 def open_socket() -> socket.socket:
-    """A route-netlink socket of the calling process's own namespace."""
+    """Open a route-netlink socket in the network namespace of the calling process."""
     opened = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, 0)
     opened.bind((0, 0))
     return opened
 
 
-def send(through: socket.socket, batch: bytes, what: str) -> None:
-    """Send a batch and wait for every answer; OSError with `what` and the first refusal."""
+def send(through: socket.socket, batch: bytes, purpose: str) -> None:
+    """Send a batch and wait for every answer; the first refusal is an OSError naming `purpose`."""
     for start, end in _chunks(batch):
         through.send(batch[start:end])
         waiting = sum(1 for _ in _messages(batch[start:end]))
-        # All of them: an answer left in the socket would be taken for one to the next batch.
+        # Wait for all: an answer left in the socket would be taken for one to the next batch.
         codes: list[int] = []
         while len(codes) < waiting:
             for kind, payload in _messages(through.recv(_RECEIVE_BYTES)):
@@ -36,7 +37,7 @@ def send(through: socket.socket, batch: bytes, what: str) -> None:
                     codes.append(-struct.unpack_from("=i", payload)[0])
         refused = next((code for code in codes if code), 0)
         if refused:
-            raise OSError(refused, f"{what}: {os.strerror(refused)}")
+            raise OSError(refused, f"{purpose}: {os.strerror(refused)}")
 
 
 def dump(through: socket.socket, request: bytes) -> Iterator[tuple[int, bytes]]:

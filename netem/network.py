@@ -1,4 +1,4 @@
-"""The emulated network of a plan: Mininet, built from our parts."""
+"""The emulated network of a plan: Mininet, built with the classes of netem.mininet_parts."""
 
 import resource
 from typing import Any
@@ -10,27 +10,30 @@ from contracts.plan import Plan
 from netem import counters, topologies
 from netem.mininet_parts import (
     ForkedHost,
-    Life,
     NetlinkBridge,
-    QuietIntf,
+    PreconfiguredIntf,
+    ProcessMain,
     RootNamespace,
     ShapedLink,
 )
 
-# A bucket this deep lets a busy host catch up after a late timer; the virtual clock has no late
-# timers, and there one frame is exact.
+# The depth of a link's token bucket, by clock. On the wall clock it lets a busy host catch up after
+# a late timer. The virtual clock has no late timers, and a bucket of one frame is exact.
 BURST_SECONDS = {"wall": 0.004, "virtual": 0.0}
 
 
 class Network:
-    """Builds every host, switch and link of a plan, and finds them by the plan's names."""
+    """Builds every host, switch and link of a plan, and finds them by the plan's names.
 
-    def __init__(self, plan: Plan, life: Life) -> None:
+    Every host's process runs `process_main`, which waits to be told which node to become.
+    """
+
+    def __init__(self, plan: Plan, process_main: ProcessMain) -> None:
         self.plan = plan
-        Mininet.inited = True  # its own initialisation only raises limits, by running commands
+        Mininet.inited = True  # Mininet's own initialisation only runs commands that raise limits
         _make_room_for_descriptors(len(plan.nodes))
         self.root = RootNamespace()
-        ForkedHost.life = staticmethod(life)
+        ForkedHost.process_main = staticmethod(process_main)
         topo = topologies.build(plan.topology, plan.topology_numbers)
         self._specs = {link.name: link for link in plan.links}
         self._macs = _macs(plan)
@@ -40,23 +43,23 @@ class Network:
             host=ForkedHost,
             switch=self._make_switch,
             link=self._make_link,
-            intf=QuietIntf,
+            intf=PreconfiguredIntf,
             controller=None,
         )
-        self._introduce()
+        self._add_neighbours()
         self.mininet.start()
 
     def host(self, name: str) -> ForkedHost:
-        """The host of the node with this name."""
+        """Return the host of the node with this name."""
         found: ForkedHost = self.mininet.nameToNode[name]
         return found
 
     def counters(self) -> dict[str, counters.LinkCounters]:
-        """Bytes, packets and drops of every link so far."""
+        """Read the bytes, packets and drops of every link so far."""
         return counters.read(self.root.socket, self.links)
 
     def stop(self) -> None:
-        """End every host's process; namespaces, links and queues go with them."""
+        """End every host's process; their namespaces, links and queues vanish with them."""
         for host in self.mininet.hosts:
             host.terminate()
 
@@ -78,25 +81,28 @@ class Network:
         self.links[spec.name] = link
         return link
 
-    def _introduce(self) -> None:
-        """Let each node know the server across its link, the server it, and flows their ends."""
+    def _add_neighbours(self) -> None:
+        """Make neighbours of each node and its servers, and of the two ends of each flow."""
         known: set[frozenset[str]] = set()
         for spec in self.plan.links:
             server = self.plan.server_across(spec)
             if server is not None:
                 attachment = self.links[f"{server.name}-{spec.switch}"]
-                self.links[spec.name].introduce(attachment)
+                self.links[spec.name].add_neighbours(attachment)
                 known.add(frozenset((spec.name, f"{server.name}-{spec.switch}")))
         for flow in self.plan.traffic:
             pair = frozenset((flow.first_link, flow.last_link))
             if pair not in known:
                 one, other = sorted(pair)
-                self.links[one].introduce(self.links[other])
+                self.links[one].add_neighbours(self.links[other])
                 known.add(pair)
 
 
 def _make_room_for_descriptors(hosts: int) -> None:
-    """Two for each host: its control line and its netlink socket; as many for a server's peers."""
+    """Raise the limit of open files, for us and for the nodes, which inherit it.
+
+    We have a control and a netlink socket for each host; a server node has one for each peer.
+    """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = 2 * hosts + 256
     if soft < needed:
@@ -105,7 +111,7 @@ def _make_room_for_descriptors(hosts: int) -> None:
 
 
 def _macs(plan: Plan) -> dict[str, str]:
-    """Locally administered addresses, numbered, so that two runs have the same."""
+    """Number the links' locally administered MAC addresses, so that two runs have the same."""
     return {
         link.name: "02:4d:00:" + ":".join(f"{byte:02x}" for byte in number.to_bytes(3, "big"))
         for number, link in enumerate(plan.links, start=1)

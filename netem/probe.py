@@ -1,7 +1,7 @@
-"""Measures one link between two hosts with plain TCP: round trip, and rate both ways.
+"""Measures a link between two hosts over plain TCP: its round trip, and its rate both ways.
 
-The child's end runs `measure`, its parent's end `serve`. Rates are taken after slow start, from the
-moment a fifth of the bytes are there, and are given as the link sees them, headers included.
+The child's node calls `measure` and its parent's node `serve`, before the training starts. Rates
+are taken after slow start (once a fifth of the bytes have come) and include the frames' headers.
 """
 
 import math
@@ -23,7 +23,7 @@ _PATIENCE_SECONDS = 300.0
 
 
 def probe_bytes(shape: Shape, round_trip: float) -> int:
-    """Enough to fill the link for long against its round trip, within reason."""
+    """Return how much to send: enough to fill the link for many round trips, within limits."""
     if shape.rate is None:
         return _MOST_BYTES // 4
     seconds = max(_SHORTEST_SECONDS, _SLOW_START_ROUND_TRIPS * round_trip)
@@ -32,19 +32,19 @@ def probe_bytes(shape: Shape, round_trip: float) -> int:
 
 
 def expected_round_trip(up: Shape, down: Shape) -> float:
-    """The two delays; a bucket that is full lets a small frame pass at once."""
+    """Return the sum of the two delays: a full token bucket lets a small frame pass at once."""
     return up.delay + down.delay
 
 
 def listen(address: str) -> socket.socket:
-    """The parent's end, ready to be connected to."""
+    """Open the parent's end, ready to be connected to."""
     listener = socket.create_server((address, PORT))
     listener.settimeout(_PATIENCE_SECONDS)
     return listener
 
 
 def serve(listener: socket.socket) -> None:
-    """The parent's end: echo pings, take the upload, send the download."""
+    """Do the parent's part: echo the pings, take the upload, send the download."""
     with listener:
         connection, _ = listener.accept()
     with connection:
@@ -61,7 +61,7 @@ def serve(listener: socket.socket) -> None:
 
 
 def measure(address: str, upload: int, download: int) -> Measured:
-    """The child's end; the parent must be listening already."""
+    """Do the child's part and return what was measured; the parent must be listening already."""
     with socket.create_connection((address, PORT), _PATIENCE_SECONDS) as connection:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         trips = []
@@ -90,8 +90,8 @@ def _exactly(connection: socket.socket, size: int) -> bytes:
 
 
 def _receive(connection: socket.socket, size: int) -> float:
-    """Take `size` bytes; the rate on the wire after slow start, in bits per second."""
-    # Room for all that has come when the reader is woken: what it left would count as come later.
+    """Take `size` bytes and return the rate on the wire after slow start, in bits per second."""
+    # The buffer has room for all that has come: what is left unread would count as coming later.
     buffer = memoryview(bytearray(size))
     taken, warm = 0, math.ceil(size * _WARM_SHARE)
     warm_at: tuple[int, float] | None = None
@@ -108,7 +108,7 @@ def _receive(connection: socket.socket, size: int) -> float:
 
 
 def figures(link: LinkSpec, measured: Measured) -> dict[str, Any]:
-    """One probe as it stands in the records: asked, measured, and the errors."""
+    """Return a probe as it stands in probes.json: what was asked, what was measured, the errors."""
     assert link.up is not None and link.down is not None
     asked = expected_round_trip(link.up, link.down)
     rates = ((link.up, measured.rate_up), (link.down, measured.rate_down))

@@ -1,9 +1,9 @@
-"""Rtnetlink requests as bytes, encoded with pyroute2's message classes.
+"""Encodes rtnetlink requests as bytes, with pyroute2's message classes.
 
-The classes are used directly: pyroute2's own front end runs an event loop for every request, and
-inside the guest, where a system call costs tens of microseconds, that is most of the time.
-Shapes are encoded once each and readdressed: every rtnetlink message has its interface index in
-the same place.
+The classes are used directly, because pyroute2's own front end runs an event loop for every
+request: in the guest, where a system call costs tens of microseconds, that would be most of the
+time. Each shape is encoded once and then addressed to one interface after another: the interface
+index is at the same place in every rtnetlink message.
 """
 
 import dataclasses
@@ -20,7 +20,7 @@ _NEW_DISCIPLINE, _NEW_CLASS = 36, 40
 _REQUEST_ACK = 0x5
 _CREATE, _EXCLUSIVE, _APPEND = 0x400, 0x200, 0x800
 _UP = 1
-_PERMANENT, _STATIC = 0x80, 0x40  # a bridge takes PERMANENT for an address of its own
+_PERMANENT, _STATIC = 0x80, 0x40  # to a bridge PERMANENT would mean an address of its own
 _OF_THE_BRIDGE = 0x04
 _INDEX_OFFSET = 20  # 16 bytes of header, then the interface index at byte 4 of every message
 
@@ -45,18 +45,20 @@ def _link(request_flags: int, attributes: Attributes, **fields: Any) -> bytes:
     return _encoded(ifinfmsg(), _NEW_LINK, request_flags, attributes, **fields)
 
 
-def bridge(name: str, index: int) -> bytes:
-    """Make a bridge."""
+def create_bridge(name: str, index: int) -> bytes:
+    """Create a bridge."""
     kind = {"attrs": [("IFLA_INFO_KIND", "bridge")]}
     attributes = [("IFLA_IFNAME", name), ("IFLA_LINKINFO", kind)]
     return _link(_CREATE | _EXCLUSIVE, attributes, index=index)
 
 
-def veth(port: tuple[str, int], host: tuple[str, int], host_mac: str, host_pid: int) -> bytes:
-    """Make a pair: the port here, the host's end in the namespace of that process.
+def create_veth(
+    port: tuple[str, int], host: tuple[str, int], host_mac: str, host_pid: int
+) -> bytes:
+    """Create a veth pair: the port here, the host's end in the namespace of the host's process.
 
-    One packet is one frame: with segmentation offload a queue would hold 64 kB giants, and the
-    counters would miss their headers.
+    Segmentation offload is off, so that one packet is one frame. With it a queue would hold packets
+    of 64 kB, and the counters would miss the frames' headers.
     """
     peer = {
         "index": host[1],
@@ -77,18 +79,18 @@ def veth(port: tuple[str, int], host: tuple[str, int], host_mac: str, host_pid: 
     return _link(_CREATE | _EXCLUSIVE, attributes, index=port[1])
 
 
-def link_up(index: int, master: int | None = None) -> bytes:
-    """Set an interface up, as a port of a bridge when `master` is given."""
+def set_link_up(index: int, master: int | None = None) -> bytes:
+    """Set an interface up, and make it a port of the bridge `master` if that is given."""
     attributes = [("IFLA_MASTER", master)] if master is not None else []
     return _link(0, attributes, index=index, flags=_UP, change=_UP)
 
 
-def link_down(index: int) -> bytes:
-    """Set an interface down: what is queued on it is lost, and its other end has no carrier."""
+def set_link_down(index: int) -> bytes:
+    """Set an interface down: what is queued on it is lost, and its peer has no carrier."""
     return _link(0, [], index=index, flags=0, change=_UP)
 
 
-def address(index: int, dotted: str, prefix: int) -> bytes:
+def add_address(index: int, dotted: str, prefix: int) -> bytes:
     """Give an interface an address."""
     from pyroute2.netlink.rtnl.ifaddrmsg import ifaddrmsg
 
@@ -97,14 +99,14 @@ def address(index: int, dotted: str, prefix: int) -> bytes:
     return _encoded(ifaddrmsg(), _NEW_ADDRESS, _CREATE | _EXCLUSIVE, attributes, **fields)
 
 
-def neighbour(index: int, dotted: str, mac: str) -> bytes:
-    """A permanent neighbour: no ARP, whose flood costs a thousand ports a packet each."""
+def add_neighbour(index: int, dotted: str, mac: str) -> bytes:
+    """Add a permanent neighbour, so that no ARP request has to flood a thousand ports."""
     fields = {"family": socket.AF_INET, "ifindex": index, "state": _PERMANENT}
     return _neighbour([("NDA_DST", dotted), ("NDA_LLADDR", mac)], _CREATE | _EXCLUSIVE, **fields)
 
 
-def station(index: int, mac: str) -> bytes:
-    """Tell a bridge which of its ports a station is behind."""
+def add_bridge_entry(index: int, mac: str) -> bytes:
+    """Tell a bridge which of its ports leads to the host with this MAC address."""
     fields = {
         "family": socket.AF_BRIDGE,
         "ifindex": index,
@@ -120,16 +122,18 @@ def _neighbour(attributes: Attributes, request_flags: int, **fields: Any) -> byt
     return _encoded(ndmsg(), _NEW_NEIGHBOUR, request_flags, attributes, **fields)
 
 
-def shape(index: int, wanted: Shape, burst_seconds: float) -> bytes:
+def add_shape(index: int, wanted: Shape, burst_seconds: float) -> bytes:
     """Put a shape on an interface that has none."""
     parts = shaping.disciplines(wanted, burst_seconds)
     return b"".join(_readdressed(_discipline(part, _CREATE | _EXCLUSIVE), index) for part in parts)
 
 
-def reshape(index: int, wanted: Shape, burst_seconds: float, before: Shape | None = None) -> bytes:
-    """Change a shaped interface in place, its packets staying queued.
+def change_shape(
+    index: int, wanted: Shape, burst_seconds: float, before: Shape | None = None
+) -> bytes:
+    """Change a shaped interface in place; packets stay queued.
 
-    Only what is not as it was `before`, when that is given.
+    When the shape `before` is given, only what differs from it is changed.
     """
     parts = shaping.disciplines(wanted, burst_seconds)
     if before is not None:
@@ -140,7 +144,7 @@ def reshape(index: int, wanted: Shape, burst_seconds: float, before: Shape | Non
 
 
 def _complete(part: shaping.Discipline) -> shaping.Discipline:
-    """A netem that is told no rate would keep its old one."""
+    """Name netem's rate even if there is none: a netem that is told no rate keeps its old one."""
     if part.kind != "netem" or "rate" in dict(part.options):
         return part
     return dataclasses.replace(part, options=(*part.options, ("rate", 0)))

@@ -1,9 +1,9 @@
-"""One direction of a link as queueing disciplines: HTB for the rate, netem for the rest.
+"""Turns one direction of a link into queueing disciplines: HTB for the rate, netem for the rest.
 
     1: htb -> 1:10 class (rate) -> 10: netem (delay, jitter, loss) or pfifo (no netem needed)
 
 The leaf holds the queue. netem keeps delayed packets in the same list as queued ones, so its
-limit is the queue plus what the delay line holds.
+limit is the queue plus the frames that are on the way.
 """
 
 import math
@@ -14,9 +14,9 @@ from typing import Any
 from contracts.links import Shape
 
 FRAME_BYTES = 1514  # a full Ethernet frame as the queues see it
-DEEP = 100_000  # packets; the queue of a link without a rate never fills
-SHORTEST_QUEUE = 64  # packets: below that slow start overflows even the shortest link
-IN_ORDER = 4_000_000_000  # bytes per second: a netem with a rate keeps packets in order
+UNLIMITED_QUEUE = 100_000  # packets; the queue of a link without a rate never fills
+SHORTEST_QUEUE = 64  # packets; with fewer, slow start overflows even the shortest link
+ORDERING_RATE = 4_000_000_000  # bytes per second; only a netem with a rate keeps packets in order
 ROOT = 0xFFFFFFFF
 _HTB, _CLASS, LEAF = 0x10000, 0x10010, 0x100000
 
@@ -33,13 +33,13 @@ class Discipline:
 
 
 def needs_netem(shape: Shape) -> bool:
-    """Whether this shape asks for what only netem can do."""
+    """Tell whether this shape asks for something that only netem can do."""
     return bool(shape.delay or shape.jitter or shape.loss or shape.varies)
 
 
 @cache
 def disciplines(shape: Shape, burst_seconds: float) -> tuple[Discipline, ...]:
-    """What puts this shape on an interface; empty when it asks for nothing."""
+    """Return the disciplines that give an interface this shape; none when it asks for nothing."""
     made: list[Discipline] = []
     parent = ROOT
     if shape.rate is not None:
@@ -67,23 +67,24 @@ def _netem(shape: Shape) -> dict[str, Any]:
         "loss": shape.loss * 100,
     }
     if shape.rate is None:
-        return options | {"limit": DEEP}
+        return options | {"limit": UNLIMITED_QUEUE}
     if shape.varies:
-        # With the link's own rate here, what is queued would leave at the rate it came at. The
-        # queue holds what is in flight, so that only the rate is changed where only it changes.
-        return options | {"limit": shape.queue, "rate": IN_ORDER}
+        # With the link's own rate here, queued packets would leave at the rate they came at. The
+        # queue includes what is in flight, so that a change of the rate changes nothing but HTB.
+        return options | {"limit": shape.queue, "rate": ORDERING_RATE}
     if shape.jitter:
         options["rate"] = round(shape.rate / 8)  # keeps packets in order, as a real link does
-    return options | {"limit": shape.queue + in_flight(shape.rate, shape.delay + shape.jitter)}
+    delayed = frames_in_flight(shape.rate, shape.delay + shape.jitter)
+    return options | {"limit": shape.queue + delayed}
 
 
-def in_flight(rate: float, delay: float) -> int:
-    """Full frames on the way at that rate."""
+def frames_in_flight(rate: float, delay: float) -> int:
+    """Return how many full frames are on the way at that rate and delay."""
     return math.ceil(rate * delay / (8 * FRAME_BYTES))
 
 
 def default_queue(rate: float | None, delay: float) -> int:
-    """Packets in one bandwidth-delay product of the link's own round trip, within reason."""
+    """Return the bandwidth-delay product of the link's round trip in packets, within limits."""
     if rate is None:
-        return DEEP
+        return UNLIMITED_QUEUE
     return max(SHORTEST_QUEUE, math.ceil(rate * 2 * delay / (8 * FRAME_BYTES)))

@@ -1,4 +1,4 @@
-"""The few Linux calls that Python 3.11 does not wrap."""
+"""The few Linux system calls that Python 3.11 does not wrap."""
 
 import ctypes
 import fcntl
@@ -22,23 +22,23 @@ def _checked(result: int, what: str) -> int:
 
 
 def mount(source: str, target: str, kind: str, options: str = "", flags: int = 0) -> None:
-    """mount(2)."""
+    """Mount a file system, as mount(2) does."""
     arguments = (source.encode(), target.encode(), kind.encode())
     _checked(_libc.mount(*arguments, flags, options.encode()), f"mount {kind} on {target}")
 
 
 def unshare_network() -> None:
-    """Move the calling process into a network namespace of its own."""
+    """Move the calling process into a new network namespace."""
     _checked(_libc.unshare(CLONE_NEWNET), "unshare the network namespace")
 
 
 def enter_network(namespace: int) -> None:
-    """Move the calling process into the network namespace of that descriptor."""
+    """Move the calling process into the network namespace that this descriptor refers to."""
     _checked(_libc.setns(namespace, CLONE_NEWNET), "enter a network namespace")
 
 
 def namespace_of(opened_socket: int) -> int:
-    """A descriptor of the network namespace that a socket was opened in."""
+    """Open a descriptor of the network namespace in which a socket was opened."""
     return fcntl.ioctl(opened_socket, _SIOCGSKNS)
 
 
@@ -47,18 +47,18 @@ def die_with_parent(signal_number: int) -> None:
     _checked(_libc.prctl(_PR_SET_PDEATHSIG, signal_number, 0, 0, 0), "set the parent-death signal")
 
 
-def exact_timers() -> None:
-    """Have the calling process wake when it asked to, not up to 50 microseconds later."""
+def disable_timer_slack() -> None:
+    """Have the calling process wake exactly when it asked to, not up to 50 microseconds later."""
     _checked(_libc.prctl(_PR_SET_TIMERSLACK, 1, 0, 0, 0), "set the timer slack")
 
 
-def name_process(name: str) -> None:
+def set_process_name(name: str) -> None:
     """Give the calling process the name that `ps` and `top` show."""
     _checked(_libc.prctl(_PR_SET_NAME, name.encode(), 0, 0, 0), "name the process")
 
 
 def load_module(path: str) -> None:
-    """finit_module(2); a module that is already there is fine."""
+    """Load a kernel module, as finit_module(2) does; one that is loaded already is fine."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         _checked(_libc.syscall(313, descriptor, b"", 0), f"load {path}")
@@ -69,6 +69,6 @@ def load_module(path: str) -> None:
 
 
 def power_off() -> None:
-    """Stop this machine at once: only ever called by the guest's first process."""
+    """Stop this machine at once; only the guest's first process calls this."""
     os.sync()
     _libc.reboot(ctypes.c_int(_RB_POWER_OFF))

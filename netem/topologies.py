@@ -1,10 +1,10 @@
 """Who is connected to whom, as Mininet topologies.
 
-Every server has an access network of its own, a switch: what its children send it crosses their
-own shaped links and then the switch. A host's `role` and `parent` and a link's `tier` are ordinary
-Mininet parameters; a link without a tier attaches a server to its own switch and is not shaped.
-Where cells overlap a client has a link to each, and `others`: the servers it hears besides its own.
-A client that moves has links to the cells that it `visits` too, after those of its own.
+Every server has an access network of its own, which is a switch: what a child sends crosses the
+child's shaped link and then the switch. A host's `role` and `parent` and a link's `tier` are
+ordinary Mininet parameters. A link without a tier attaches a server to its own switch and is not
+shaped. Where cells overlap, a client has a link to each, and `others` are the servers that it hears
+besides its own. A client that moves also has links to the cells that it `visits`, after the others.
 """
 
 from typing import Any
@@ -15,7 +15,7 @@ CLOUD = "cloud"
 
 
 class StarTopo(Topo):
-    """A cloud and its clients around one switch."""
+    """A cloud and its clients, all at one switch."""
 
     def build(self, clients: int) -> None:
         """Add the cloud, its switch and the clients."""
@@ -47,7 +47,7 @@ class TreeTopo(Topo):
 
 
 class CellsTopo(Topo):
-    """Edge servers, each with a cell of its own; `homes` says which cells each client hears."""
+    """Edge servers, each with a cell of its own; `homes` are the cells that each client hears."""
 
     def build(
         self,
@@ -78,5 +78,5 @@ KINDS: dict[str, type[Topo]] = {"star": StarTopo, "tree": TreeTopo, "cells": Cel
 
 
 def build(kind: str, numbers: dict[str, Any]) -> Topo:
-    """The topology of that kind, with its own numbers."""
+    """Build the topology of this kind; `numbers` are the parameters of its `build`."""
     return KINDS[kind](**numbers)

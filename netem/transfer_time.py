@@ -1,4 +1,4 @@
-"""How long TCP takes for a message over one shaped link: the frames, the way, and slow start."""
+"""Predicts how long TCP takes for a message over one shaped link, slow start included."""
 
 import math
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ _FIRST_WINDOW = 10  # segments: Linux's initial congestion window (RFC 6928)
 
 @dataclass(frozen=True)
 class Transfer:
-    """So many bytes over a link of that rate (bits per second), delay and round trip (seconds)."""
+    """A message of `size` bytes over a link: rate in bits per second, delay and round trip in s."""
 
     size: int
     rate: float
@@ -18,13 +18,13 @@ class Transfer:
 
     @property
     def ideal_seconds(self) -> float:
-        """All frames at the link's rate, and the last one's way across."""
+        """The time for all frames at the link's rate, and for the last one to cross the link."""
         frames = math.ceil(self.size / _MSS)
         return 8 * (self.size + frames * (_FRAME - _MSS)) / self.rate + self.delay
 
     @property
     def slow_start_seconds(self) -> float:
-        """How long the link stands idle while the window doubles from its first size."""
+        """How long the link is idle while TCP's window doubles from its initial size."""
         window, idle, sent = _FIRST_WINDOW, 0.0, 0
         while sent + window * _MSS < self.size:
             busy = 8 * window * _FRAME / self.rate

@@ -1,4 +1,4 @@
-"""Links that follow traces: their queues are changed in place whenever a row is due."""
+"""Links that follow traces: their queues are changed in place whenever a row of a trace is due."""
 
 import heapq
 from collections import defaultdict
@@ -16,83 +16,88 @@ from netem import netlink
 class Changeable(Protocol):
     """A link whose queues can be changed in place."""
 
-    def change_part(self, up: Shape, down: Shape) -> Iterator[tuple[socket, bytes]]:
-        """The netlink requests that give the link these shapes, and their sockets."""
+    def requests_to_change(self, up: Shape, down: Shape) -> Iterator[tuple[socket, bytes]]:
+        """Yield the netlink requests that give the link these shapes, and the sockets to use."""
 
 
 @dataclass
-class Followers:
-    """Links of one kind that are at the same place of their trace."""
+class TraceGroup:
+    """Links with the same shapes that are at the same row of the same trace."""
 
     name: str
     trace: Trace
     links: list[str]
-    shapes: list[tuple[Shape, Shape]]  # by row
-    step: int  # the row they have, counted on over all repetitions
-    begun_at: int
+    shapes: list[tuple[Shape, Shape]]  # up and down, by row
+    step: int  # the row they are at, counted on through the trace's repetitions
+    first_step: int  # the row they had at time zero
 
     @property
-    def due(self) -> float:
+    def next_change(self) -> float:
         """When the next row of the trace begins."""
-        return self.trace.moment(self.step + 1, self.begun_at)
+        return self.trace.moment(self.step + 1, self.first_step)
 
-    def move(self, now: float) -> None:
-        """To the row of this moment; a late call skips those that are over."""
+    def advance(self, now: float) -> None:
+        """Move on to the row of this moment; a late call skips the rows that are over."""
         self.step += 1
-        while self.due <= now:
+        while self.next_change <= now:
             self.step += 1
 
     @property
-    def wanted(self) -> tuple[Shape, Shape]:
+    def current_shapes(self) -> tuple[Shape, Shape]:
         """The shapes that the current row asks for."""
         return self.shapes[self.step % len(self.shapes)]
 
 
 class Varying:
-    """All links with a trace; moments are seconds from time zero."""
+    """All links that follow a trace; the timeline calls `advance` whenever a change is due.
+
+    Moments are seconds from time zero.
+    """
 
     def __init__(self, plan: Plan, links: Mapping[str, Changeable]) -> None:
         self._links = links
-        self._seen = {name: Lateness(name) for name in plan.traces}
-        self._all = list(_followers(plan))
-        # At time zero every link goes from its trace's first values to its own place in it.
-        self._queue = [(0.0, place) for place in range(len(self._all))]
+        self._lateness = {name: Lateness(name) for name in plan.traces}
+        self._groups = list(_trace_groups(plan))
+        # Links are made with their trace's first values; at time zero each goes to its own row.
+        self._queue = [(0.0, index) for index in range(len(self._groups))]
 
     @property
     def due(self) -> float | None:
-        """When something is to be done next."""
+        """When `advance` has to be called next; None when no link follows a trace."""
         return self._queue[0][0] if self._queue else None
 
     def advance(self, now: float) -> None:
-        """Give every link the row of this moment."""
+        """Give every link the shapes of this moment."""
         batches: dict[socket, bytes] = defaultdict(bytes)
         while self._queue and self._queue[0][0] <= now:
-            moment, place = heapq.heappop(self._queue)
-            group = self._all[place]
-            group.move(now)
+            moment, index = heapq.heappop(self._queue)
+            group = self._groups[index]
+            group.advance(now)
             for link in group.links:
-                for through, requests in self._links[link].change_part(*group.wanted):
+                for through, requests in self._links[link].requests_to_change(
+                    *group.current_shapes
+                ):
                     batches[through] += requests
-            self._seen[group.name].add(len(group.links), now - moment)
+            self._lateness[group.name].add(len(group.links), now - moment)
             if len(group.shapes) > 1:
-                heapq.heappush(self._queue, (group.due, place))
+                heapq.heappush(self._queue, (group.next_change, index))
         for through, batch in batches.items():
             netlink.send(through, batch, "change of links with a trace")
 
     def leave(self, links: Iterable[str]) -> None:
-        """These links follow no trace any more: the timeline has other plans for them."""
+        """Stop following a trace on these links: an event of the timeline has changed them."""
         gone = set(links)
-        for group in self._all:
+        for group in self._groups:
             group.links = [link for link in group.links if link not in gone]
 
     def report(self) -> list[dict[str, Any]]:
-        """What was done, for the records."""
-        return [seen.row() for seen in self._seen.values()]
+        """Return, for the records, how many changes each trace made and how late they were."""
+        return [lateness.record() for lateness in self._lateness.values()]
 
 
 @dataclass
 class Lateness:
-    """How late the changes of a trace were made: nothing but the host's doing."""
+    """How late the changes of a trace were made; only a busy host makes them late."""
 
     trace: str
     moments: int = 0
@@ -101,14 +106,14 @@ class Lateness:
     most: float = 0.0
 
     def add(self, links: int, late: float) -> None:
-        """Count a change of so many links that was made so late."""
+        """Count a change of this many links that was made this late."""
         self.moments += 1
         self.changes += links
         self.seconds += late
         self.most = max(self.most, late)
 
-    def row(self) -> dict[str, Any]:
-        """As an entry of the run's records."""
+    def record(self) -> dict[str, Any]:
+        """Return the entry of the run's records."""
         return {
             "trace": self.trace,
             "changes": self.changes,
@@ -117,8 +122,8 @@ class Lateness:
         }
 
 
-def _followers(plan: Plan) -> Iterator[Followers]:
-    """Links that have the same trace, start in it and shapes are changed together."""
+def _trace_groups(plan: Plan) -> Iterator[TraceGroup]:
+    """Group the links that have the same trace, first row and shapes: they change together."""
     alike: dict[tuple[Any, ...], list[LinkSpec]] = defaultdict(list)
     for link in plan.links:
         if link.trace is not None:
@@ -129,11 +134,11 @@ def _followers(plan: Plan) -> Iterator[Followers]:
         assert trace is not None and link.trace is not None
         shapes = [_shapes_at(link, row) for row in trace.rows]
         names = [link.name for link in group]
-        yield Followers(link.trace, trace, names, shapes, link.trace_row - 1, link.trace_row)
+        yield TraceGroup(link.trace, trace, names, shapes, link.trace_row - 1, link.trace_row)
 
 
 def _shapes_at(link: LinkSpec, row: Row) -> tuple[Shape, Shape]:
-    """The link's two directions as that row of its trace has them."""
+    """Return the link's two shapes as this row of its trace has them."""
     assert link.up is not None and link.down is not None
     up, down = (
         replace(

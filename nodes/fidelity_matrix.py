@@ -52,7 +52,7 @@ _PATIENCE = 3600.0
 
 
 @dataclass(frozen=True)
-class Cell:
+class MatrixCell:
     """One combination of rate, round trip and number of senders."""
 
     rate: float
@@ -93,7 +93,7 @@ class Cell:
 
 
 CELLS = tuple(
-    Cell(rate, trip, senders) for rate in RATES for trip in ROUND_TRIPS for senders in SENDERS
+    MatrixCell(rate, trip, senders) for rate in RATES for trip in ROUND_TRIPS for senders in SENDERS
 )
 
 
@@ -101,7 +101,7 @@ def main(directories: list[str]) -> None:
     """Measure the cells that the run directory's cells.json lists."""
     run_dir, spool = Path(directories[0]), Spool(Path(directories[1]))
     plan = Plan.from_json(RunDirectory(run_dir).plan.read_text())
-    cells = [Cell(**cell) for cell in json.loads((run_dir / "cells.json").read_text())]
+    cells = [MatrixCell(**cell) for cell in json.loads((run_dir / "cells.json").read_text())]
     network = Network(plan, _serve_orders)
     controls = {node.name: Control(network.host(node.name).control) for node in plan.nodes}
     found = []
@@ -115,7 +115,7 @@ def main(directories: list[str]) -> None:
 
 
 def _measure(
-    network: Network, controls: dict[str, Control], cell: Cell, port: int
+    network: Network, controls: dict[str, Control], cell: MatrixCell, port: int
 ) -> dict[str, Any]:
     names = [node.name for node in network.plan.nodes if node.parent][: cell.senders]
     address = network.plan.node("cloud").addresses["wan"]

@@ -168,10 +168,10 @@ class Runner:
     def _check_for_spinning(self, watch: SpinWatch, pool: WorkerPool) -> None:
         if any(pool.spool.jobs.iterdir()):
             watch.reset()  # the guest may be waiting for these
-        elif name := watch.spinning():
+        elif name := watch.spinning_process():
             raise RunFailed(
-                f"{name}: burned the processor for {spinning.SECONDS:g} s without waiting, so that "
-                "no virtual time passes; it must wait with poll, sleep or a socket"
+                f"{name}: burned the processor for {spinning.LIMIT_SECONDS:g} s without waiting, "
+                "so that no virtual time passes; it must wait with poll, sleep or a socket"
             )
 
     def _finish_evaluations(self, evaluator: "subprocess.Popen[bytes]", spool: Spool) -> None:

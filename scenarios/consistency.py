@@ -114,7 +114,7 @@ def _check_mobility(scenario: Scenario) -> None:
             )
     edges = mobility.centres(topology.cells or 0, moving.spacing)
     try:
-        mobility.starts(topology.homes, edges, moving.radius, scenario.seed)
+        mobility.starting_points(topology.homes, edges, moving.radius, scenario.seed)
     except ValueError as error:
         raise BadInput(
             f"mobility: {error}; change mobility.radius or mobility.spacing, or the topology"

@@ -8,7 +8,7 @@ from contracts.errors import BadInput
 from contracts.links import LinkSpec, Shape
 from contracts.traces import Trace
 from netem import topologies
-from netem.shaping import default_queue, in_flight
+from netem.shaping import default_queue, frames_in_flight
 from protocols import registry
 from scenarios import quantities, trace_files
 from scenarios.events import Handover
@@ -42,7 +42,7 @@ def _traced_shapes(link: Link, trace: Trace) -> tuple[Shape, Shape]:
 
     def shape(rate: float, highest: float) -> Shape:
         queue = link.queue or default_queue(highest, max(delays))
-        queue += in_flight(highest, max(delays) + jitter)
+        queue += frames_in_flight(highest, max(delays) + jitter)
         return Shape(rate, delay, jitter, loss, queue, varies=True)
 
     return (

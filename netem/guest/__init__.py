@@ -1,1 +1,1 @@
-"""The embedded User Mode Linux: its kernel, its first process, and who watches over it."""
+"""The embedded User Mode Linux: its kernel, its first process, and what watches over it."""

@@ -1,15 +1,18 @@
-"""Whether a configured kernel has the options that were asked for."""
+"""Checks that a configured kernel has the options that were asked for."""
 
 import re
 from collections.abc import Iterator
 
-# A paragraph of kernel.config that begins so has options that not every version knows.
+# A paragraph of kernel.config that begins with this has options that not every version knows.
 WHERE_KNOWN = "# Where known:"
 _OPTION = re.compile(r"^(CONFIG_\w+)=(.*)$", re.MULTILINE)
 
 
 def lost(wanted: str, got: str) -> list[str]:
-    """The options that silently dropped out, because something they depend on is missing."""
+    """Return the wanted options that the configuration silently dropped.
+
+    The kernel's configuration drops an option when something it depends on is missing.
+    """
     have = dict(_OPTION.findall(got))
     known = {name for name, _ in _mentioned(got)}
     return [
@@ -20,7 +23,7 @@ def lost(wanted: str, got: str) -> list[str]:
 
 
 def _asked(wanted: str) -> Iterator[tuple[str, str, bool]]:
-    """Name, value, and whether every version has this option."""
+    """Yield each option's name and value, and whether every version has it."""
     for paragraph in wanted.split("\n\n"):
         everywhere = not paragraph.startswith(WHERE_KNOWN)
         for name, value in _OPTION.findall(paragraph):
@@ -28,5 +31,5 @@ def _asked(wanted: str) -> Iterator[tuple[str, str, bool]]:
 
 
 def _mentioned(got: str) -> list[tuple[str, str]]:
-    """Options that the tree knows: set, or said to be off."""
+    """Return the options that the source knows: those that are set, and those that are off."""
     return _OPTION.findall(got) + re.findall(r"^# (CONFIG_\w+) is (not set)$", got, re.MULTILINE)

@@ -1,9 +1,9 @@
-"""Stands between the runner and the guest, and sees to it that the guest ends whole.
+"""A process between the runner and the guest which makes sure that all of the guest ends.
 
-User Mode Linux keeps a host process for every guest process. With a stock kernel, kill only the
-kernel's own process and the others run on, on the host, as if they were host programs. So the guest
-has a process group of its own, and whatever ends it ends the group at once: the runner through
-`end`, the guard itself when the runner is gone.
+User Mode Linux has a host process for every guest process. With a stock kernel, killing only the
+kernel's own process lets the others run on as if they were programs of the host. So the guest has a
+process group of its own, which is always killed as a whole: by the runner through `end`, or by the
+guard itself when the runner is gone.
 
 Run as `python -m netem.guest.guard COMMAND...`.
 """
@@ -24,7 +24,7 @@ _PATIENCE_SECONDS = 5.0
 
 
 def end(guard: "subprocess.Popen[bytes]") -> None:
-    """Have a guard end its guest, and itself."""
+    """Have a guard end its guest and itself; the runner calls this."""
     guard.terminate()
     try:
         guard.wait(_PATIENCE_SECONDS)
@@ -34,7 +34,7 @@ def end(guard: "subprocess.Popen[bytes]") -> None:
 
 
 def main(command: list[str]) -> int:
-    """Run the command in a session of its own until it ends, or we are told to end it."""
+    """Run the command in a session of its own until it ends or we are told to end it."""
     guest: subprocess.Popen[bytes] | None = None
 
     def end_guest(_signal: int, _frame: FrameType | None) -> None:
@@ -44,15 +44,15 @@ def main(command: list[str]) -> int:
         os._exit(1)
 
     signal.signal(signal.SIGTERM, end_guest)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the runner, who then ends us
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the runner, which then ends us
     syscalls.die_with_parent(signal.SIGTERM)
     if os.getppid() != int(os.environ["METRONOME_RUNNER"]):
-        return 1  # the runner was gone before the line above
-    # The guest's kernel and its processes only ever take turns: on one core that is quicker.
-    # Which core is left to chance, so that several guests spread.
+        return 1  # the runner ended before the call above
+    # The guest's kernel and its processes only ever take turns, which is faster on a single core.
+    # Choosing the core by process id spreads several guests.
     cores = sorted(os.sched_getaffinity(0))
     os.sched_setaffinity(0, {cores[os.getpid() % len(cores)]})
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})  # not between start and assignment
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})  # not before `guest` is assigned
     guest = subprocess.Popen(command, start_new_session=True, preexec_fn=_unblock)
     _unblock()
     remember_session(Spool(Path(os.environ["METRONOME_SPOOL"])), guest.pid)

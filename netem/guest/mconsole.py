@@ -1,4 +1,4 @@
-"""User Mode Linux's management console: asks a running guest kernel, even one that is stuck."""
+"""User Mode Linux's management console: sends commands to a guest kernel, even to a stuck one."""
 
 import socket
 import struct
@@ -12,7 +12,7 @@ _PATIENCE_SECONDS = 5.0
 
 
 def ask(console: Path, command: str) -> str:
-    """The guest kernel's answer to a command; OSError or TimeoutError when there is none."""
+    """Return the guest kernel's answer to a command; OSError or TimeoutError when none comes."""
     text: str = ""
     with (
         tempfile.TemporaryDirectory(prefix="metronome-") as folder,

@@ -1,4 +1,4 @@
-"""Which kernel source the guest's kernel is built from: the newest that is known to be right."""
+"""Chooses the source that the guest's kernel is built from: the newest that is known to work."""
 
 import re
 from collections.abc import Sequence
@@ -13,10 +13,10 @@ OLDEST: Version = (6, 1)
 NEWEST: Version = (7, 2)
 # Built, and measured to be exact and repeatable; docs/machines.md has the figures.
 PROVEN: frozenset[Version] = frozenset({(6, 1), (6, 12)})
-# Tried and not taken, each with the reason.
+# Versions that were tried and are not used, each with the reason.
 REFUSED: dict[Version, str] = {}
 
-# How an archive is unpacked, by the end of its name: the program, and the package that has it.
+# What unpacks an archive, by the end of its name: the program, and the package that has it.
 PROGRAMS = {
     "xz": ("xz", "xz-utils"),
     "bz2": ("bzip2", "bzip2"),
@@ -36,7 +36,7 @@ class Source:
 
     @property
     def top(self) -> str:
-        """The folder in which the archive has everything."""
+        """The folder that everything in the archive is in."""
         return self.path.name.partition(".tar.")[0]
 
     @property
@@ -45,7 +45,7 @@ class Source:
         return f"{self.version[0]}.{self.version[1]}"
 
     def refusal(self) -> str | None:
-        """Why it is not taken, or None."""
+        """Return why this source is not used; None when it may be."""
         if self.version in REFUSED:
             return REFUSED[self.version]
         if self.version < OLDEST:
@@ -55,7 +55,7 @@ class Source:
         return None
 
     def remark(self) -> str:
-        """One sentence for `metronome doctor`."""
+        """Return one sentence on this source for `metronome doctor`."""
         if reason := self.refusal():
             return f"{self.path}: not used, {reason}"
         proven = (
@@ -67,10 +67,10 @@ class Source:
 
 
 def all_sources(place: Path | None = None) -> list[Source]:
-    """Every source on this machine, newest first.
+    """Find every kernel source on this machine, newest first.
 
-    Debian has the archive itself in /usr/src, Ubuntu in a directory of its name, with a link to it
-    beside that.
+    Debian has the archive itself in /usr/src; Ubuntu has it in a directory of the same name, with
+    a link to it beside the directory.
     """
     place = place or SOURCES
     found: dict[Path, Source] = {}
@@ -87,7 +87,7 @@ def all_sources(place: Path | None = None) -> list[Source]:
 
 
 def candidates(sources: Sequence[Source]) -> list[Source]:
-    """Those that may be tried: first the proven ones, then the others, each newest first."""
+    """Return the sources that may be tried: the proven ones, then the others, each newest first."""
     usable = [source for source in sources if source.refusal() is None]
     return sorted(
         usable, key=lambda source: (source.version in PROVEN, source.version), reverse=True

@@ -1,7 +1,7 @@
-"""Finds a guest process that burns the processor for ever: no virtual time passes then.
+"""Finds a guest process that keeps the processor busy for ever, so that no virtual time passes.
 
-Waiting for a worker's result also stops the guest's clock, and so does heavy traffic; neither keeps
-the processor busy with one single process all the while.
+Waiting for a worker's result also stops the guest's clock, and so does heavy traffic. But neither
+keeps the processor busy with a single process all the time.
 """
 
 import contextlib
@@ -13,14 +13,17 @@ import psutil
 
 from netem.guest import mconsole
 
-SECONDS = 60.0
+LIMIT_SECONDS = 60.0
 _LOOK_SECONDS = 2.0
 _BUSY_SHARE = 0.6  # of one core
 _ONE_SHARE = 0.9  # of what all guest processes used
 
 
 class SpinWatch:
-    """Looks at the guest's host processes now and then: the guard, its kernel, and their stubs."""
+    """Looks now and then at the host's processes of a guest: the kernel, and one per guest process.
+
+    The runner asks `spinning_process` regularly, and calls `reset` when it knows why time stands.
+    """
 
     def __init__(self, guard: int, console: Path, log: Path) -> None:
         self._guard, self._console, self._log = psutil.Process(guard), console, log
@@ -28,11 +31,11 @@ class SpinWatch:
         self.reset()
 
     def reset(self) -> None:
-        """Something happened: start counting again at the next look (looking is not free)."""
+        """Start counting again at the next look."""
         self._before: tuple[float, dict[int, float]] | None = None
 
-    def spinning(self) -> str | None:
-        """The name of a process that has burned the processor for too long, if there is one."""
+    def spinning_process(self) -> str | None:
+        """Return the name of a process that has been spinning for too long; None when none has."""
         now = time.monotonic()
         if now - self._looked < _LOOK_SECONDS:
             return None
@@ -46,12 +49,12 @@ class SpinWatch:
         busy = total > _BUSY_SHARE * (now - self._since)
         if not busy or max(spent, default=0.0) < _ONE_SHARE * sum(spent):
             self.reset()
-        elif now - self._since > SECONDS:
+        elif now - self._since > LIMIT_SECONDS:
             return self._name()
         return None
 
     def _used(self) -> tuple[float, dict[int, float]]:
-        """Processor seconds of the guest's kernel, and of each of its processes."""
+        """Return the processor seconds of the guest's kernel, and of each guest process."""
         kernel, processes = 0.0, {}
         try:
             for process in self._guard.children(recursive=True):
@@ -61,11 +64,11 @@ class SpinWatch:
                 else:
                     processes[process.pid] = spent.user + spent.system
         except psutil.Error:
-            pass  # it is just ending
+            pass  # the guest is just ending
         return kernel, processes
 
     def _name(self) -> str:
-        """Which process it is: the guest's kernel names it in its last words, so it has to go."""
+        """Find out which process it is by crashing the guest's kernel, whose last words name it."""
         with contextlib.suppress(OSError):
             mconsole.ask(self._console, "sysrq c")
         named = re.findall(r"PID: \d+ Comm: (\S+)", self._log.read_text(errors="replace"))

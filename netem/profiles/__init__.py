@@ -1,4 +1,4 @@
-"""Named links and devices, kept as data."""
+"""Profiles: named links, devices and traces, kept as data."""
 
 import tomllib
 from functools import cache
@@ -10,17 +10,17 @@ _FOLDER = Path(__file__).parent
 
 @cache
 def links() -> dict[str, dict[str, Any]]:
-    """Every link profile by name."""
+    """Read every link profile, by name."""
     return tomllib.loads((_FOLDER / "links.toml").read_text())
 
 
 @cache
 def devices() -> dict[str, dict[str, Any]]:
-    """Every device profile by name."""
+    """Read every device profile, by name."""
     return tomllib.loads((_FOLDER / "devices.toml").read_text())
 
 
 @cache
 def traces() -> dict[str, Path]:
-    """The files of every named trace."""
+    """Return the file of every named trace."""
     return {path.stem: path for path in sorted((_FOLDER / "traces").glob("*.csv"))}

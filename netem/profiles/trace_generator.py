@@ -1,8 +1,8 @@
-"""Makes the traces that come with Metronome, from published statistics.
+"""Generates the traces that come with Metronome, from published statistics.
 
-They are drawn, not recorded: what a source says is held (medians, percentiles, added delays), what
-it leaves open (correlations, the lengths of bad times) is assumed, and the files say which is
-which. `python -m netem.profiles.trace_generator` writes them anew.
+They are drawn, not recorded. They keep to what a source says (medians, percentiles, added delays);
+what it leaves open (correlations, the lengths of bad periods) is assumed. Each file says which is
+which. `python -m netem.profiles.trace_generator` writes the files again.
 """
 
 import math
@@ -12,11 +12,11 @@ from pathlib import Path
 
 FOLDER = Path(__file__).parent / "traces"
 
-Table = Iterator[tuple[float, ...]]
+TraceRows = Iterator[tuple[float, ...]]
 
 
-def lte_driving() -> Table:
-    """Lognormal rates that remember the last half second, and an outage now and then."""
+def lte_driving() -> TraceRows:
+    """Draw lognormal rates that are correlated from step to step, with an occasional outage."""
     draws = random.Random("lte-driving")
     fading, outage = 0.0, 0
     for step in range(360):
@@ -27,11 +27,11 @@ def lte_driving() -> Table:
         up, down = 6e6 * math.exp(fading + own_up), 13e6 * math.exp(fading + own_down)
         if outage:
             outage, up, down = outage - 1, 0.0, 0.0
-        yield step / 2, _whole(min(up, 50e6)), _whole(min(down, 100e6))
+        yield step / 2, _three_digits(min(up, 50e6)), _three_digits(min(down, 100e6))
 
 
-def wifi_interference() -> Table:
-    """Good times with short hops; bad ones, with an interferer, with little rate and long hops."""
+def wifi_interference() -> TraceRows:
+    """Alternate good periods with bad ones, in which an interferer costs rate and adds delay."""
     draws = random.Random("wifi-interference")
     left, bad = 0, True
     for step in range(300):
@@ -41,28 +41,29 @@ def wifi_interference() -> Table:
             left = max(1, min(100, round(mean / 3 * draws.paretovariate(1.5) / 0.2)))
         left -= 1
         share = draws.uniform(0.1, 0.4) if bad else draws.uniform(0.8, 1.0)
-        # Round trips: median 3 ms; a bad fifth of the time has its median at the 90th percentile.
+        # Round trips: the median is 3 ms. A fifth of the time is bad, so the median of the bad
+        # periods is the 90th percentile of all.
         hop = (0.020 if bad else 0.0025) * math.exp(draws.gauss(0, 0.5))
-        yield step / 5, _whole(50e6 * share), round(min(hop, 0.25) / 2, 4)
+        yield step / 5, _three_digits(50e6 * share), round(min(hop, 0.25) / 2, 4)
 
 
-def wan_diurnal() -> Table:
-    """What others leave of a shared line, and the queue they make, over a day in 288 s."""
+def wan_diurnal() -> TraceRows:
+    """Draw what others leave of a shared line, and the queue they cause: a day in 288 s."""
     draws = random.Random("wan-diurnal")
     for step in range(288):
         hour = step / 12
         load = 0.6 * (1 + 0.5 * math.cos(2 * math.pi * (hour - 21) / 24)) * draws.gauss(1, 0.03)
         load = min(load, 0.95)
         queue = 0.040 * max(0.0, (load - 0.7) / 0.25) ** 2
-        yield float(step), _whole(100e6 * (1 - load)), round(0.020 + queue / 2, 4)
+        yield float(step), _three_digits(100e6 * (1 - load)), round(0.020 + queue / 2, 4)
 
 
-def _whole(rate: float) -> float:
-    """To three digits: the fourth would say nothing."""
+def _three_digits(rate: float) -> float:
+    """Round to three significant digits: a fourth would mean nothing."""
     return float(f"{rate:.3g}")
 
 
-_TRACES: dict[str, tuple[Callable[[], Table], str, str]] = {
+_TRACES: dict[str, tuple[Callable[[], TraceRows], str, str]] = {
     "lte-driving": (
         lte_driving,
         "time,rate_up,rate_down",
@@ -96,8 +97,8 @@ cosine over the day with its peak at 21:00, three times its trough, and 3 % of n
 }
 
 
-def text(name: str) -> str:
-    """The file of that trace."""
+def file_text(name: str) -> str:
+    """Return the content of a trace's file."""
     rows, columns, about = _TRACES[name]
     lines = [f"# {line}" for line in about.splitlines()]
     lines += ["# Made by netem/profiles/trace_generator.py; s, bit/s, s.", columns]
@@ -106,10 +107,10 @@ def text(name: str) -> str:
 
 
 def names() -> list[str]:
-    """The traces that can be drawn."""
+    """Return the names of the traces that can be generated."""
     return list(_TRACES)
 
 
 if __name__ == "__main__":
-    for made in names():
-        (FOLDER / f"{made}.csv").write_text(text(made))
+    for trace in names():
+        (FOLDER / f"{trace}.csv").write_text(file_text(trace))

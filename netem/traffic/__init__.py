@@ -1,1 +1,1 @@
-"""Packets that cross the network beside the training."""
+"""Background traffic: packets that are not part of the training but share its queues."""

@@ -1,7 +1,7 @@
-"""Traffic beside the training: real packets from host to host, through the same queues.
+"""Sends background traffic: real packets from host to host, through the same queues as training.
 
 Every flow is a small process in its sender's namespace that sleeps until the next packet is due.
-What arrives is counted and refused, without waking anybody.
+What arrives is counted and dropped by the kernel, without waking a process.
 """
 
 import mmap
@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 from contracts.traffic import Flow
 from netem import syscalls
-from netem.traffic.flows import FRAME_BYTES, PAYLOAD_BYTES, moments
-from netem.traffic.frame_counts import PortTap, Sink
+from netem.traffic.flows import FRAME_BYTES, PAYLOAD_BYTES, departures
+from netem.traffic.frame_counts import CountingSink, PortTap
 
 if TYPE_CHECKING:
     from contracts.plan import Plan
@@ -28,16 +28,16 @@ if TYPE_CHECKING:
 _FIRST_PORT = 5600
 _LONGEST_SLEEP = 3600.0  # seconds
 _SO_SNDBUFFORCE = 32
-_DEEP = 1 << 26  # bytes: packets are lost in the link's queue, never before it
+_SEND_BUFFER = 1 << 26  # bytes; so large that packets are lost in the link's queue, never before it
 _COUNT = struct.Struct("=Q")
 
 
 @dataclass
-class _Flow:
+class _RunningFlow:
     plan: Flow
     pid: int
     line: socket.socket
-    sink: Sink
+    sink: CountingSink
     sent: mmap.mmap
 
     def packets_sent(self) -> int:
@@ -45,7 +45,7 @@ class _Flow:
 
 
 class Background:
-    """All flows of a plan."""
+    """Runs all flows of a plan: the launcher starts them, reads their counters and stops them."""
 
     def __init__(self, plan: "Plan", network: "Network") -> None:
         self._flows = list(_started(plan, network))
@@ -53,12 +53,15 @@ class Background:
         self._taps = {name: PortTap(network.links[name].intf2.name) for name in sorted(first)}
 
     def begin(self, zero: float) -> None:
-        """Time zero, on the clock that the processes read."""
+        """Tell every flow when time zero is, on the monotonic clock."""
         for flow in self._flows:
             flow.line.sendall(struct.pack("=d", zero))
 
     def carried(self) -> Counter[tuple[str, str]]:
-        """Bytes so far behind the queues, by link and way: the first link's and the last one's."""
+        """Return the bytes carried so far by each link and direction ("up" or "down").
+
+        They are counted behind the queues: upwards on a flow's first link, downwards on its last.
+        """
         found: Counter[tuple[str, str]] = Counter()
         for link, tap in self._taps.items():
             found[link, "up"] = tap.count() * FRAME_BYTES
@@ -67,7 +70,7 @@ class Background:
         return found
 
     def report(self) -> list[dict[str, Any]]:
-        """Each flow and what became of it, for the records."""
+        """Return, for the records, what each flow sent and how much of it arrived."""
         return [
             {
                 "from": flow.plan.sender,
@@ -87,20 +90,20 @@ class Background:
             os.waitpid(flow.pid, 0)
 
 
-def _started(plan: "Plan", network: "Network") -> Iterator[_Flow]:
+def _started(plan: "Plan", network: "Network") -> Iterator[_RunningFlow]:
     for number, flow in enumerate(plan.traffic):
         address = plan.node(flow.receiver).addresses[flow.switch]
         target = address, _FIRST_PORT + number
-        sink = _sink(network, flow.receiver, target)
+        sink = _open_sink(network, flow.receiver, target)
         sent = mmap.mmap(-1, mmap.PAGESIZE)  # shared with the process that is forked next
-        due = moments(flow, f"{plan.seed}/traffic/{number}")
-        life = partial(_send, due=due, target=target, sent=sent)
-        pid, line = network.host(flow.sender).companion(f"traffic{number + 1}", life)
-        yield _Flow(flow, pid, line, sink, sent)
+        due = departures(flow, f"{plan.seed}/traffic/{number}")
+        process_main = partial(_send, due=due, target=target, sent=sent)
+        pid, line = network.host(flow.sender).fork_process(f"traffic{number + 1}", process_main)
+        yield _RunningFlow(flow, pid, line, sink, sent)
 
 
-def _sink(network: "Network", host: str, address: tuple[str, int]) -> Sink:
-    """The other end of a flow, in that host's namespace."""
+def _open_sink(network: "Network", host: str, address: tuple[str, int]) -> CountingSink:
+    """Open the receiving end of a flow in that host's namespace."""
     here = syscalls.namespace_of(network.root.socket.fileno())
     there = syscalls.namespace_of(network.host(host).netlink.fileno())
     try:
@@ -110,7 +113,7 @@ def _sink(network: "Network", host: str, address: tuple[str, int]) -> Sink:
         syscalls.enter_network(here)
         os.close(here)
         os.close(there)
-    return Sink(opened, address)
+    return CountingSink(opened, address)
 
 
 def _send(
@@ -120,9 +123,9 @@ def _send(
     target: tuple[str, int],
     sent: mmap.mmap,
 ) -> None:
-    """A flow's whole life: every packet at its moment; what is late goes at once."""
+    """Send every packet of a flow when it is due; one that is late goes at once."""
     sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    sender.setsockopt(socket.SOL_SOCKET, _SO_SNDBUFFORCE, _DEEP)
+    sender.setsockopt(socket.SOL_SOCKET, _SO_SNDBUFFORCE, _SEND_BUFFER)
     sender.setblocking(False)
     data = line.recv(8)
     if len(data) < 8:
@@ -136,6 +139,6 @@ def _send(
         try:
             sender.sendto(payload, target)
         except OSError:
-            continue  # no link just now, or no room: it is lost
+            continue  # the link is down, or there is no room: the packet is lost
         count += 1
         _COUNT.pack_into(sent, 0, count)

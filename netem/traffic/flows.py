@@ -1,4 +1,4 @@
-"""When the packets of a flow leave: one after the other at its rate, all the time or on and off."""
+"""Says when the packets of a flow leave: evenly spaced at its rate, always or on and off."""
 
 import random
 from collections.abc import Iterator
@@ -9,16 +9,17 @@ from contracts.traffic import Flow
 
 PAYLOAD_BYTES = 1400
 FRAME_BYTES = PAYLOAD_BYTES + 42  # with the headers of UDP, IP and Ethernet, as the queues see it
-# Of the Pareto times: on-off sources with 1 < alpha < 2 add up to self-similar traffic (Willinger,
-# Taqqu, Sherman, Wilson, Self-Similarity Through High-Variability, ToN 5(1), 1997).
+# The shape of the Pareto distribution of on and off times: on-off sources with 1 < alpha < 2 add up
+# to self-similar traffic (Willinger, Taqqu, Sherman, Wilson, Self-Similarity Through
+# High-Variability, ToN 5(1), 1997).
 ALPHA = 1.5
 
 
-def moments(flow: Flow, seed: str) -> Iterator[float]:
-    """Seconds from time zero at which a packet leaves; the rate counts whole frames."""
+def departures(flow: Flow, seed: str) -> Iterator[float]:
+    """Yield the seconds from time zero at which packets leave; the rate is that of whole frames."""
     gap = 8 * FRAME_BYTES / flow.rate
     until = inf if flow.until is None else flow.until
-    for start, end in periods(flow, seed):
+    for start, end in on_periods(flow, seed):
         if start >= until:
             return
         for number in count():
@@ -28,8 +29,8 @@ def moments(flow: Flow, seed: str) -> Iterator[float]:
             yield moment
 
 
-def periods(flow: Flow, seed: str) -> Iterator[tuple[float, float]]:
-    """When the flow is on, from when until when."""
+def on_periods(flow: Flow, seed: str) -> Iterator[tuple[float, float]]:
+    """Yield the start and end of each period in which the flow is on."""
     start = flow.start
     if flow.on is None or flow.off is None:  # a constant flow
         yield start, inf
@@ -42,5 +43,5 @@ def periods(flow: Flow, seed: str) -> Iterator[tuple[float, float]]:
 
 
 def pareto(draws: random.Random, mean: float) -> float:
-    """A time with that mean: the least one is mean * (alpha - 1) / alpha."""
+    """Draw a time with this mean; the shortest possible one is mean * (alpha - 1) / alpha."""
     return mean * (ALPHA - 1) / ALPHA * draws.paretovariate(ALPHA)

@@ -1,13 +1,13 @@
-"""Counts packets where they pass, in the kernel, by sockets that take nothing in."""
+"""Counts packets in the kernel, with sockets that never hand them to a process."""
 
 import ctypes
 import socket
 import struct
 
 _SO_ATTACH_FILTER, _SO_MEMINFO = 26, 55
-_DROPS = 8  # of the nine numbers of SO_MEMINFO
+_DROPS = 8  # the place of the drops among the nine numbers of SO_MEMINFO
 _SOL_PACKET, _PACKET_STATISTICS, _PACKET_IGNORE_OUTGOING = 263, 6, 23
-_ALL = 3  # ETH_P_ALL: before the bridge has taken the packet
+_ALL = 3  # ETH_P_ALL: sees packets before the bridge takes them
 
 Instruction = tuple[int, int, int, int]  # classic BPF: code, jump if true, if false, operand
 _REFUSE: Instruction = (0x06, 0, 0, 0)
@@ -21,8 +21,8 @@ _ONLY_UDP: tuple[Instruction, ...] = (
 )
 
 
-class Sink:
-    """Packets that reached a bound UDP socket: all are refused, none wakes anybody."""
+class CountingSink:
+    """Counts the packets that reach a UDP socket. All are dropped, and none wakes a process."""
 
     def __init__(self, opened: socket.socket, address: tuple[str, int]) -> None:
         self._socket = opened
@@ -30,13 +30,16 @@ class Sink:
         opened.bind(address)
 
     def count(self) -> int:
-        """The packets that have come so far."""
+        """Return how many packets have come so far."""
         numbers = self._socket.getsockopt(socket.SOL_SOCKET, _SO_MEMINFO, 36)
         return int(struct.unpack("=9I", numbers)[_DROPS])
 
 
 class PortTap:
-    """UDP packets that came in at a bridge's port; its buffer is full with the first few."""
+    """Counts the UDP packets that come in at a bridge's port.
+
+    Its buffer is full after the first few packets; the kernel counts the others all the same.
+    """
 
     def __init__(self, interface: str) -> None:
         self._socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
@@ -47,7 +50,7 @@ class PortTap:
         self._total = 0
 
     def count(self) -> int:
-        """Since the start; the kernel's own number is since the last time."""
+        """Return the count since the start; the kernel's own starts again at every reading."""
         numbers = self._socket.getsockopt(_SOL_PACKET, _PACKET_STATISTICS, 8)
         self._total += struct.unpack("=II", numbers)[0]
         return self._total

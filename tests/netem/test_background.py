@@ -14,7 +14,7 @@ from contracts.plan import Plan
 from contracts.spool import Spool
 from contracts.traffic import Flow
 from netem.counters import LinkCounters
-from netem.traffic.flows import moments, periods
+from netem.traffic.flows import departures, on_periods
 from nodes.records import Records
 from reports.records.run_records import RunRecords
 from scenarios import loader
@@ -41,21 +41,21 @@ def traffic(**keys: Any) -> dict[str, Any]:
 def test_a_constant_flow_sends_frames_of_1442_bytes_at_its_rate() -> None:
     for_a_while = replace(TEN_A_SECOND, start=2.0, until=2.45)
 
-    assert list(moments(for_a_while, "")) == pytest.approx([2.0, 2.1, 2.2, 2.3, 2.4])
+    assert list(departures(for_a_while, "")) == pytest.approx([2.0, 2.1, 2.2, 2.3, 2.4])
 
 
 def test_an_on_off_flow_sends_in_its_on_times_only() -> None:
-    on = list(islice(periods(BURSTS, "seed"), 3))
+    on = list(islice(on_periods(BURSTS, "seed"), 3))
 
-    sent = [m for m in islice(moments(BURSTS, "seed"), 1000) if m < on[-1][1]]
+    sent = [m for m in islice(departures(BURSTS, "seed"), 1000) if m < on[-1][1]]
 
     assert sent == [s + n * 0.1 for s, e in on for n in range(100_000) if s + n * 0.1 < e]
-    again, other = (list(islice(moments(BURSTS, seed), len(sent))) for seed in ("seed", "other"))
+    again, other = (list(islice(departures(BURSTS, seed), len(sent))) for seed in ("seed", "other"))
     assert again == sent != other
 
 
 def test_on_and_off_times_are_pareto_with_their_means() -> None:
-    found = list(islice(periods(BURSTS, "seed"), 20_001))
+    found = list(islice(on_periods(BURSTS, "seed"), 20_001))
     on = [end - start for start, end in found]
     off = [later[0] - earlier[1] for earlier, later in pairwise(found)]
 

@@ -65,14 +65,14 @@ def test_more_edge_servers_stand_apart_and_each_has_neighbours(cells: int) -> No
 
 
 def test_the_cells_heard_are_those_that_reach_there_the_nearest_first() -> None:
-    assert mobility.heard((95.0, 0.0), TWO, 115.0) == (0, 1)
-    assert mobility.heard((105.0, 0.0), TWO, 115.0) == (1, 0)
-    assert mobility.heard((10.0, 0.0), TWO, 115.0) == (0,)
+    assert mobility.cells_heard((95.0, 0.0), TWO, 115.0) == (0, 1)
+    assert mobility.cells_heard((105.0, 0.0), TWO, 115.0) == (1, 0)
+    assert mobility.cells_heard((10.0, 0.0), TWO, 115.0) == (0,)
 
 
 def test_where_no_cell_reaches_the_nearest_is_heard() -> None:
-    assert mobility.heard((99.0, 80.0), TWO, 115.0) == (0,)
-    assert mobility.heard((900.0, 0.0), TWO, 115.0) == (1,)
+    assert mobility.cells_heard((99.0, 80.0), TWO, 115.0) == (0,)
+    assert mobility.cells_heard((900.0, 0.0), TWO, 115.0) == (1,)
 
 
 # One line
@@ -137,7 +137,7 @@ def test_between_changes_the_same_cells_are_heard_all_the_way(seed: int, radius:
                     continue
                 before = [change.heard for change in changes if change.at < at]
                 expected = before[-1] if before else home
-                assert set(mobility.heard(position, THREE, radius)) == set(expected)
+                assert set(mobility.cells_heard(position, THREE, radius)) == set(expected)
 
 
 def test_every_change_is_one_of_the_set_that_is_heard() -> None:
@@ -187,16 +187,16 @@ def test_a_client_walks_the_same_way_whoever_else_is_there() -> None:
 
 def test_clients_start_where_exactly_their_home_cells_are_heard() -> None:
     for seed in range(20):
-        starts = mobility.starts(HOMES, THREE, 115.0, seed)
+        starts = mobility.starting_points(HOMES, THREE, 115.0, seed)
         legs = [step for step in steps(seed) if isinstance(step, Leg)][: len(HOMES)]
 
         for home, start in zip(HOMES, starts, strict=True):
-            assert set(mobility.heard(start, THREE, 115.0)) == set(home)
+            assert set(mobility.cells_heard(start, THREE, 115.0)) == set(home)
         assert [leg.origin for leg in legs] == starts
 
 
 def test_starts_are_spread_evenly_over_the_whole_region() -> None:
-    starts = mobility.starts([(0,)] * 4000, TWO, 100.0, 1)
+    starts = mobility.starting_points([(0,)] * 4000, TWO, 100.0, 1)
 
     # a disk of its own: a quarter of it lies within half the radius
     within = sum(math.dist(start, TWO[0]) <= 50.0 for start in starts)
@@ -212,7 +212,7 @@ def test_way_points_are_spread_evenly_over_the_union_of_the_cells() -> None:
     # two disks of radius 150 that are 200 apart share a lens of this area
     lens = 2 * 150**2 * math.acos(100 / 150) - 100 * math.sqrt(4 * 150**2 - 200**2)
     union = 2 * math.pi * 150**2 - lens
-    shared = sum(len(mobility.heard(point, TWO, 150.0)) == 2 for point in drawn)
+    shared = sum(len(mobility.cells_heard(point, TWO, 150.0)) == 2 for point in drawn)
     left = sum(x < 100 for x, _ in drawn)
     assert all(min(math.dist(point, centre) for centre in TWO) <= 150.0 for point in drawn)
     assert shared / 6000 == pytest.approx(lens / union, abs=0.02)
@@ -237,10 +237,10 @@ def test_a_cell_that_others_cover_has_no_place_of_its_own() -> None:
     nine = mobility.centres(9, 200.0)  # the fifth is in the middle
 
     with pytest.raises(ValueError, match="where it hears cell5 alone"):
-        mobility.starts([(4,)], nine, 250.0, 1)
+        mobility.starting_points([(4,)], nine, 250.0, 1)
 
 
 def test_three_cells_overlap_once_they_reach_the_middle() -> None:
-    (start,) = mobility.starts([(0, 1, 2)], THREE, 117.0, 1)  # the middle is 115.5 m away
+    (start,) = mobility.starting_points([(0, 1, 2)], THREE, 117.0, 1)  # the middle is 115.5 m away
 
-    assert set(mobility.heard(start, THREE, 117.0)) == {0, 1, 2}
+    assert set(mobility.cells_heard(start, THREE, 117.0)) == {0, 1, 2}

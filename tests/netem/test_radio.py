@@ -9,8 +9,8 @@ class Link:
     def __init__(self) -> None:
         self.done: list[bool] = []
 
-    def set_up(self, up: bool) -> None:
-        self.done.append(up)
+    def set_enabled(self, enabled: bool) -> None:
+        self.done.append(enabled)
 
 
 def test_what_is_not_heard_at_first_is_down() -> None:

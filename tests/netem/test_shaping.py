@@ -67,7 +67,7 @@ def test_both_are_netem_under_htb() -> None:
 
 def test_nothing_asked_is_nothing_made() -> None:
     assert chain(shape()) == []
-    assert requests.shape(7, shape(), BURST_SECONDS) == b""
+    assert requests.add_shape(7, shape(), BURST_SECONDS) == b""
 
 
 def test_only_a_rate_needs_no_netem() -> None:
@@ -111,7 +111,7 @@ def test_the_rate_is_in_bytes_and_the_bucket_holds_a_frame_at_least() -> None:
 
 
 def test_a_shape_is_created_from_the_root_down() -> None:
-    batch = list(sent(requests.shape(7, shape(rate=1e6, delay=0.01), BURST_SECONDS)))
+    batch = list(sent(requests.add_shape(7, shape(rate=1e6, delay=0.01), BURST_SECONDS)))
 
     assert [(kind, name) for kind, _, _, name in batch] == [
         (NEW_DISCIPLINE, "htb"),
@@ -125,14 +125,14 @@ def test_a_shape_is_created_from_the_root_down() -> None:
 def test_the_same_shape_on_two_interfaces_differs_in_the_interface_alone() -> None:
     wanted = shape(rate=1e6, delay=0.01)
 
-    first, second = (list(sent(requests.shape(n, wanted, BURST_SECONDS))) for n in (7, 300))
+    first, second = (list(sent(requests.add_shape(n, wanted, BURST_SECONDS))) for n in (7, 300))
 
     assert {index for _, _, index, _ in second} == {300}
     assert [(k, f, name) for k, f, _, name in first] == [(k, f, name) for k, f, _, name in second]
 
 
 def test_a_change_in_place_touches_the_class_and_netem() -> None:
-    batch = list(sent(requests.reshape(7, shape(rate=2e6, delay=0.02), BURST_SECONDS)))
+    batch = list(sent(requests.change_shape(7, shape(rate=2e6, delay=0.02), BURST_SECONDS)))
 
     assert [(kind, name) for kind, _, _, name in batch] == [
         (NEW_CLASS, "htb"),
@@ -142,7 +142,7 @@ def test_a_change_in_place_touches_the_class_and_netem() -> None:
 
 
 def test_a_change_in_place_touches_a_plain_queue_too() -> None:
-    batch = list(sent(requests.reshape(7, shape(rate=2e6), BURST_SECONDS)))
+    batch = list(sent(requests.change_shape(7, shape(rate=2e6), BURST_SECONDS)))
 
     assert [(kind, name) for kind, _, _, name in batch] == [
         (NEW_CLASS, "htb"),
@@ -152,7 +152,7 @@ def test_a_change_in_place_touches_a_plain_queue_too() -> None:
 
 def test_a_netem_that_loses_its_jitter_loses_the_rate_that_came_with_it() -> None:
     still, shaken = (
-        requests.reshape(7, shape(rate=2e6, delay=0.02, jitter=jitter), BURST_SECONDS)
+        requests.change_shape(7, shape(rate=2e6, delay=0.02, jitter=jitter), BURST_SECONDS)
         for jitter in (0.0, 0.01)
     )
 
@@ -164,4 +164,4 @@ def test_a_netem_that_loses_its_jitter_loses_the_rate_that_came_with_it() -> Non
 def test_the_extremes_a_scenario_may_ask_for_fit_into_the_kernels_fields(
     rate: float, delay: float
 ) -> None:
-    assert requests.shape(7, shape(rate, delay, delay, 1.0, queue=1_000_000), BURST_SECONDS)
+    assert requests.add_shape(7, shape(rate, delay, delay, 1.0, queue=1_000_000), BURST_SECONDS)

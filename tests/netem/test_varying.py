@@ -26,7 +26,7 @@ class Link:
     def __init__(self) -> None:
         self.rates: list[float | None] = []
 
-    def change_part(self, up: Shape, down: Shape) -> Iterator[tuple[socket.socket, bytes]]:
+    def requests_to_change(self, up: Shape, down: Shape) -> Iterator[tuple[socket.socket, bytes]]:
         self.rates.append(up.rate)
         return iter(())
 

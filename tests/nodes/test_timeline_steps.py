@@ -48,8 +48,8 @@ class Link:
     def __init__(self, name: str, done: list[tuple[Any, ...]]) -> None:
         self._name, self._done = name, done
 
-    def set_up(self, up: bool) -> None:
-        self._done.append((self._name, "up" if up else "down"))
+    def set_enabled(self, enabled: bool) -> None:
+        self._done.append((self._name, "up" if enabled else "down"))
 
 
 class Play:

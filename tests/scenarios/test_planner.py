@@ -198,7 +198,7 @@ def test_a_queue_that_is_given_is_taken() -> None:
 def test_a_link_without_a_rate_never_fills_its_queue() -> None:
     up, _ = wiring.shapes(Link(delay="50ms"))
 
-    assert (up.rate, up.queue) == (None, shaping.DEEP)
+    assert (up.rate, up.queue) == (None, shaping.UNLIMITED_QUEUE)
 
 
 # The rest of the plan

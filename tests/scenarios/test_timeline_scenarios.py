@@ -229,8 +229,8 @@ def test_clients_can_start_where_the_plan_says() -> None:
 
     assert walk is not None
     centres = mobility.centres(3, walk.spacing)
-    starts = mobility.starts(walk.homes, centres, walk.radius, walk.seed)
-    heard = [set(mobility.heard(start, centres, walk.radius)) for start in starts]
+    starts = mobility.starting_points(walk.homes, centres, walk.radius, walk.seed)
+    heard = [set(mobility.cells_heard(start, centres, walk.radius)) for start in starts]
     assert heard == [set(home) for home in walk.homes]
 
 

@@ -125,5 +125,5 @@ def test_a_file_beside_the_scenario_gets_its_full_path(tmp_path: Path) -> None:
 def test_the_traces_that_come_along_are_what_the_generator_makes(name: str) -> None:
     file = trace_generator.FOLDER / f"{name}.csv"
 
-    assert file.read_text() == trace_generator.text(name)
+    assert file.read_text() == trace_generator.file_text(name)
     assert 200 <= len(trace_files.load(name).rows) <= 400

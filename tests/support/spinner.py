@@ -9,7 +9,7 @@ from netem import syscalls
 def main(_directories: list[str]) -> None:
     child = os.fork()
     if child == 0:
-        syscalls.name_process("client7")
+        syscalls.set_process_name("client7")
         start = time.monotonic()
         while time.monotonic() < start + 1000:
             pass
