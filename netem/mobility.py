@@ -30,7 +30,7 @@ class Leg:
 
 
 @dataclass(frozen=True)
-class Change:
+class CellChange:
     """From this time on a client hears these cells (counted from 0), the nearest first."""
 
     at: float
@@ -75,7 +75,7 @@ def walk(
     speed: float,
     dwell: float,
     seed: int,
-) -> Iterator[Leg | Change]:
+) -> Iterator[Leg | CellChange]:
     """Yield every leg and every change of the cells heard, in order of time, without end.
 
     A leg comes at its start. The timeline (nodes) takes these while a run goes on, and the same
@@ -143,7 +143,7 @@ def _legs(
 
 def _followed(
     legs: Iterator[Leg], home: Sequence[int], centres: Sequence[Point], radius: float
-) -> Iterator[Leg | Change]:
+) -> Iterator[Leg | CellChange]:
     """Yield each leg, followed by the changes that happen on it."""
     now_heard = set(home)
     for leg in legs:
@@ -154,7 +154,7 @@ def _followed(
                 at = leg.start + share * (leg.end - leg.start)
                 position = _along(leg, share)
                 nearest_first = tuple(_by_distance(position, sorted(cells), centres))
-                yield Change(at, leg.client, nearest_first, position)
+                yield CellChange(at, leg.client, nearest_first, position)
 
 
 def _along(leg: Leg, share: float) -> Point:

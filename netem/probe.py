@@ -107,7 +107,7 @@ def _receive(connection: socket.socket, size: int) -> float:
     return 8 * (taken - warm_at[0]) * _FRAME / _MSS / seconds if seconds > 0 else math.inf
 
 
-def figures(link: LinkSpec, measured: Measured) -> dict[str, Any]:
+def record(link: LinkSpec, measured: Measured) -> dict[str, Any]:
     """Return a probe as it stands in probes.json: what was asked, what was measured, the errors."""
     assert link.up is not None and link.down is not None
     asked = expected_round_trip(link.up, link.down)

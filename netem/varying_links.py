@@ -48,7 +48,7 @@ class TraceGroup:
         return self.shapes[self.step % len(self.shapes)]
 
 
-class Varying:
+class VaryingLinks:
     """All links that follow a trace; the timeline calls `advance` whenever a change is due.
 
     Moments are seconds from time zero.
@@ -62,7 +62,7 @@ class Varying:
         self._queue = [(0.0, index) for index in range(len(self._groups))]
 
     @property
-    def due(self) -> float | None:
+    def next_change(self) -> float | None:
         """When `advance` has to be called next; None when no link follows a trace."""
         return self._queue[0][0] if self._queue else None
 
@@ -84,7 +84,7 @@ class Varying:
         for through, batch in batches.items():
             netlink.send(through, batch, "change of links with a trace")
 
-    def leave(self, links: Iterable[str]) -> None:
+    def stop_following(self, links: Iterable[str]) -> None:
         """Stop following a trace on these links: an event of the timeline has changed them."""
         gone = set(links)
         for group in self._groups:

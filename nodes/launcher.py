@@ -37,7 +37,7 @@ from nodes.warm_up import warm_up
 from protocols import registry
 
 if TYPE_CHECKING:
-    from netem.traffic.background import Background
+    from netem.traffic.background import BackgroundTraffic
 
 _START_ORDER = ("cloud", "edge", "client")
 _SERVERS = ("cloud", "edge")
@@ -75,7 +75,7 @@ class Launch:
         self.plan, self.run_dir, self.spool, self.records = plan, run_dir, spool, records
         self.network: Any = None
         self.timeline: Timeline | None = None
-        self.background: Background | None = None
+        self.background: BackgroundTraffic | None = None
         self.rounds = GlobalRounds(plan, records, self._on_time_zero, self._count_links)
 
     def run(self) -> None:
@@ -111,7 +111,7 @@ class Launch:
 
     def _build(self) -> None:
         from netem.network import Network
-        from netem.traffic.background import Background
+        from netem.traffic.background import BackgroundTraffic
 
         warm_up()
         gc.collect()
@@ -122,7 +122,7 @@ class Launch:
             links = self.network.links
             self.timeline = Timeline(self.plan, links, self.processes, self._record)
         if self.plan.traffic:
-            self.background = Background(self.plan, self.network)
+            self.background = BackgroundTraffic(self.plan, self.network)
 
     def _run_node(self, name: str, line: socket.socket) -> None:
         """Be a node: called in the process of its host."""
@@ -194,7 +194,7 @@ class Launch:
 
     def _count_links(self, round: int) -> None:
         """Record what the links have carried by now, and how much of it beside the training."""
-        background = self.background.carried() if self.background else Counter()
+        background = self.background.bytes_carried() if self.background else Counter()
         self.records.write_links(round, self.network.counters(), background)
 
     def _record(

@@ -17,7 +17,7 @@ from contracts.timeline import (
     TimelineEvent,
 )
 from netem.radio import Radio
-from netem.varying_links import Varying
+from netem.varying_links import VaryingLinks
 from nodes.dynamics.coverage import Coverage, links_down_at_first
 from nodes.dynamics.crashes import Crashes
 from nodes.dynamics.effects import Processes, Record
@@ -42,7 +42,7 @@ class Timeline:
         for event in plan.timeline:
             self._schedule.at(event.at, partial(self._happen, event))
         Walking(plan, self._schedule, self._handovers, record)
-        self.varying = Varying(plan, links)
+        self.varying = VaryingLinks(plan, links)
         self._link_changes = LinkChanges(links, radio, self.varying, self._schedule, record)
 
     def begin(self, zero: float) -> None:

@@ -44,7 +44,7 @@ class _RunningFlow:
         return int(_COUNT.unpack_from(self.sent)[0])
 
 
-class Background:
+class BackgroundTraffic:
     """Runs all flows of a plan: the launcher starts them, reads their counters and stops them."""
 
     def __init__(self, plan: "Plan", network: "Network") -> None:
@@ -57,7 +57,7 @@ class Background:
         for flow in self._flows:
             flow.line.sendall(struct.pack("=d", zero))
 
-    def carried(self) -> Counter[tuple[str, str]]:
+    def bytes_carried(self) -> Counter[tuple[str, str]]:
         """Return the bytes carried so far by each link and direction ("up" or "down").
 
         They are counted behind the queues: upwards on a flow's first link, downwards on its last.

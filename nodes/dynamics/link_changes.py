@@ -6,7 +6,7 @@ from typing import Any
 from contracts.events import Details, Phase
 from contracts.timeline import LinkChangeEvent, OutageEvent
 from netem.radio import Radio
-from netem.varying_links import Varying
+from netem.varying_links import VaryingLinks
 from nodes.dynamics.effects import Record
 from nodes.dynamics.schedule import Schedule
 
@@ -18,7 +18,7 @@ class LinkChanges:
         self,
         links: dict[str, Any],
         radio: Radio,
-        varying: Varying,
+        varying: VaryingLinks,
         schedule: Schedule,
         record: Record,
     ) -> None:
@@ -28,7 +28,7 @@ class LinkChanges:
 
     def reshape(self, event: LinkChangeEvent) -> None:
         """Give links new shapes, which they keep: they stop following their traces."""
-        self._varying.leave(event.links)
+        self._varying.stop_following(event.links)
         for name in event.links:
             self._links[name].change(event.up, event.down)
         details: Details = {"profile": event.profile, "links": list(event.links)}
@@ -47,8 +47,8 @@ class LinkChanges:
 
     def _schedule_next_row(self) -> None:
         """Have the next rows of traces take effect when they are due."""
-        if self._varying.due is not None:
-            self._schedule.at(self._varying.due, self._apply_rows)
+        if self._varying.next_change is not None:
+            self._schedule.at(self._varying.next_change, self._apply_rows)
 
     def _apply_rows(self) -> None:
         self._varying.advance(self._schedule.now())

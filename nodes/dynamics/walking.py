@@ -7,7 +7,7 @@ from contracts.events import Details, Phase
 from contracts.plan import Plan
 from contracts.run_directory import client_name
 from netem import mobility
-from netem.mobility import Change, Leg
+from netem.mobility import CellChange, Leg
 from nodes.dynamics.effects import Record
 from nodes.dynamics.handovers import Handovers
 from nodes.dynamics.schedule import Schedule
@@ -37,7 +37,7 @@ class Walking:
         self._record(client_name(leg.client), Phase.LEG, leg.start, leg.end, **ways)
         self._schedule_next()
 
-    def _change_cells(self, change: Change) -> None:
+    def _change_cells(self, change: CellChange) -> None:
         """Hand over a client that walked into a cell or out of one, if it belongs elsewhere now.
 
         The client keeps the order of the cells that it belongs to; new ones come behind them.
@@ -54,7 +54,7 @@ class Walking:
         self._schedule_next()
 
 
-def _steps(plan: Plan) -> Iterator[Leg | Change]:
+def _steps(plan: Plan) -> Iterator[Leg | CellChange]:
     """Return the steps of the plan's walk in order of time; none if nobody walks."""
     walk, cells = plan.walk, plan.cells
     if walk is None or cells is None:

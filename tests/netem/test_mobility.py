@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from netem import mobility
-from netem.mobility import Change, Leg, Point
+from netem.mobility import CellChange, Leg, Point
 
 TWO = mobility.centres(2, 200.0)
 THREE = mobility.centres(3, 200.0)
@@ -19,21 +19,21 @@ STEPS = 300
 
 def steps(
     seed: int = 1, homes: Sequence[Sequence[int]] = HOMES, radius: float = 115.0, dwell: float = 5.0
-) -> list[Leg | Change]:
+) -> list[Leg | CellChange]:
     return list(islice(mobility.walk(homes, THREE, radius, 1.4, dwell, seed), STEPS))
 
 
-def of_client(found: list[Leg | Change], client: int) -> list[Leg | Change]:
+def of_client(found: list[Leg | CellChange], client: int) -> list[Leg | CellChange]:
     return [step for step in found if step.client == client]
 
 
 def changes_on(
     origin: Point, target: Point, home: Sequence[int], centres: Sequence[Point] = TWO
-) -> list[Change]:
+) -> list[CellChange]:
     """Those of one line, walked from second 10 on at 2 m/s, with cells that reach 115 m."""
     leg = Leg(10.0, 10.0 + math.dist(origin, target) / 2, 0, origin, target)
     found = mobility._followed(iter([leg]), home, centres, 115.0)
-    return [step for step in found if isinstance(step, Change)]
+    return [step for step in found if isinstance(step, CellChange)]
 
 
 def sampled(leg: Leg) -> Iterator[tuple[float, Point]]:
@@ -129,7 +129,7 @@ def test_between_changes_the_same_cells_are_heard_all_the_way(seed: int, radius:
 
     for client, home in enumerate(homes):
         own = of_client(found, client)
-        changes = [step for step in own if isinstance(step, Change)]
+        changes = [step for step in own if isinstance(step, CellChange)]
         last = own[-1].start if isinstance(own[-1], Leg) else own[-1].at
         for leg in (step for step in own if isinstance(step, Leg)):
             for at, position in sampled(leg):
@@ -144,14 +144,14 @@ def test_every_change_is_one_of_the_set_that_is_heard() -> None:
     found = steps()
 
     for client, home in enumerate(HOMES):
-        changes = [step for step in of_client(found, client) if isinstance(step, Change)]
+        changes = [step for step in of_client(found, client) if isinstance(step, CellChange)]
         sets = [set(home), *(set(change.heard) for change in changes)]
         assert len(sets) > 3
         assert all(one != next_one for one, next_one in pairwise(sets))
 
 
 def test_cells_of_a_change_come_nearest_first() -> None:
-    for change in (step for step in steps(radius=150.0) if isinstance(step, Change)):
+    for change in (step for step in steps(radius=150.0) if isinstance(step, CellChange)):
         distances = [math.dist(change.position, THREE[cell]) for cell in change.heard]
         assert distances == sorted(distances)
 

@@ -11,7 +11,7 @@ from contracts.links import Shape
 from contracts.plan import Plan
 from contracts.traces import Row, Trace
 from netem import shaping
-from netem.varying_links import Varying
+from netem.varying_links import VaryingLinks
 from reports.bottleneck.used_links import UsedLinks
 from reports.records.fidelity import judge
 from reports.wording import links as links_in_words
@@ -55,10 +55,10 @@ def test_a_trace_is_in_the_plan_once_and_survives_json(trace_file: str) -> None:
 def test_rows_take_effect_at_their_times_and_repeat_from_the_start(trace_file: str) -> None:
     plan = plan_of(trace_file, clients=1)
     link = Link()
-    varying = Varying(plan, {"client1-wan": link})
+    varying = VaryingLinks(plan, {"client1-wan": link})
 
     seen = []
-    while (due := varying.due) is not None and due < 8:
+    while (due := varying.next_change) is not None and due < 8:
         varying.advance(due)
         seen.append((due, link.rates[-1]))
 
@@ -68,13 +68,13 @@ def test_rows_take_effect_at_their_times_and_repeat_from_the_start(trace_file: s
 
 def test_what_comes_late_skips_rows_that_are_over(trace_file: str) -> None:
     link = Link()
-    varying = Varying(plan_of(trace_file, clients=1), {"client1-wan": link})
+    varying = VaryingLinks(plan_of(trace_file, clients=1), {"client1-wan": link})
     varying.advance(0.0)
 
     varying.advance(3.5)
 
     assert link.rates == [1e6, 5e6]
-    assert varying.due == 5
+    assert varying.next_change == 5
     (report,) = varying.report()
     assert (report["changes"], report["late_seconds_most"]) == (2, 2.5)
 
@@ -85,22 +85,22 @@ def test_links_start_elsewhere_in_the_trace_by_the_seed(trace_file: str) -> None
     rows = {link.name: link.trace_row for link in plan.links if link.tier}
     made = {name: Link() for name in rows}
 
-    varying = Varying(plan, made)
+    varying = VaryingLinks(plan, made)
     varying.advance(0.0)
 
     assert rows == {link.name: link.trace_row for link in same.links if link.tier}
     assert set(rows.values()) == {0, 1, 2}
     assert all(made[name].rates == [[1e6, 3e6, 5e6][row]] for name, row in rows.items())
     assert {link.up.rate for link in plan.links if link.up} == {1e6}, "one kind is measured"
-    assert varying.due == 1.0  # those with row 0
+    assert varying.next_change == 1.0  # those with row 0
 
 
 def test_a_link_that_the_timeline_changed_leaves_its_trace(trace_file: str) -> None:
     made = {"client1-wan": Link(), "client2-wan": Link()}
-    varying = Varying(plan_of(trace_file), made)
+    varying = VaryingLinks(plan_of(trace_file), made)
     varying.advance(0.0)
 
-    varying.leave(["client1-wan"])
+    varying.stop_following(["client1-wan"])
     varying.advance(1.0)
 
     assert [link.rates for link in made.values()] == [[1e6], [1e6, 3e6]]

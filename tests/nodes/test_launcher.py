@@ -30,14 +30,14 @@ from tests.support.lines import free_port
 from tests.support.scenario_trees import planned, star_scenario
 from tests.support.stars import model
 
-Life = Callable[[str, socket.socket], None]
+ProcessMain = Callable[[str, socket.socket], None]
 
 
 class Host:
     """A process with a control line."""
 
-    def __init__(self, name: str, life: Life) -> None:
-        self._name, self._life = name, life
+    def __init__(self, name: str, process_main: ProcessMain) -> None:
+        self._name, self._process_main = name, process_main
         self.restart()
 
     def restart(self) -> None:
@@ -47,7 +47,7 @@ class Host:
             self.control.close()
             code = 1
             try:
-                self._life(self._name, theirs)
+                self._process_main(self._name, theirs)
                 code = 0
             finally:
                 os._exit(code)
@@ -59,7 +59,7 @@ class Host:
 
 
 class Link:
-    def set_up(self, up: bool) -> None: ...
+    def set_enabled(self, enabled: bool) -> None: ...
 
 
 class Network:
@@ -67,10 +67,10 @@ class Network:
 
     made: ClassVar[list["Network"]] = []
 
-    def __init__(self, plan: Plan, life: Life) -> None:
+    def __init__(self, plan: Plan, process_main: ProcessMain) -> None:
         self._plan = plan
         self.links = {link.name: Link() for link in plan.links}
-        self._hosts = {node.name: Host(node.name, life) for node in plan.nodes}
+        self._hosts = {node.name: Host(node.name, process_main) for node in plan.nodes}
         self.made.append(self)
 
     def host(self, name: str) -> Host:

@@ -68,6 +68,6 @@ def test_figures_name_the_larger_of_the_two_rate_errors() -> None:
     shape = Shape(rate=10e6, delay=0.0, jitter=0, loss=0, queue=64)
     link = LinkSpec("client1", "wan", "client-cloud", "lan", shape, shape)
 
-    found = probe.figures(link, Measured(0.0005, rate_up=9.9e6, rate_down=10.5e6))
+    found = probe.record(link, Measured(0.0005, rate_up=9.9e6, rate_down=10.5e6))
 
     assert found["rate_error"] == pytest.approx(0.05)
