@@ -46,7 +46,7 @@ def run(folder: Path, protocol: str, text: str = CELLS) -> emulated.Outcome:
 
 
 def each_round(outcome: emulated.Outcome, phase: str, node: str) -> Counter[str]:
-    """With whom the node had that phase in round 2."""
+    """Return the peers with which the node had this phase in round 2."""
     events = [e for e in outcome.events(phase) if e["node"] == node and e["round"] == 2]
     return Counter(event["peer"] for event in events)
 

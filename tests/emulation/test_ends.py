@@ -61,7 +61,7 @@ def test_after_kill_9_of_the_runner_the_next_run_clears_away_the_rest(
 
 
 def native_node(name: str) -> psutil.Process:
-    """A node of a native run: its process has its name."""
+    """Find the process of a node of a native run, by the name that it has given itself."""
     [found] = [process for process in psutil.process_iter() if process.name() == name]
     return found
 

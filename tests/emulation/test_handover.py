@@ -75,7 +75,7 @@ def found(outcome: emulated.Outcome, phase: str, **wanted: Any) -> list[dict[str
 
 
 def never_twice(outcome: emulated.Outcome) -> None:
-    """No update is counted twice, and every member's is counted or said to be abandoned."""
+    """Check that no update is counted twice, and each member's is counted or noted as abandoned."""
     counted = Counter((e["peer"], e["local_round"], e["node"]) for e in outcome.events("upload"))
     assert set(counted.values()) == {1}
     given_up = {(e["peer"], e["local_round"], e["node"]) for e in outcome.events("abandoned")}

@@ -1,4 +1,4 @@
-"""The whole road, in a real guest: scenario, network, processes, bytes, records."""
+"""A whole run in a real guest: scenario, network, processes, bytes, records."""
 
 import csv
 import os

@@ -34,7 +34,7 @@ def _found(directory: Path) -> dict[str, Any]:
 def test_a_sleep_ends_at_the_first_reading_of_the_clock_that_is_not_before_its_end(
     tmp_path: Path,
 ) -> None:
-    """Else any event, harmless in itself, would move all later ones by a grain."""
+    """Otherwise any harmless event would move all later ones by a grain of the clock."""
     for company, nanoseconds in _found(tmp_path / "guest")["late"].items():
         assert len(nanoseconds) == sleepers.SLEEPS
         # The least slack that Linux knows is one nanosecond: a timer ends that much after its end.
@@ -42,7 +42,7 @@ def test_a_sleep_ends_at_the_first_reading_of_the_clock_that_is_not_before_its_e
 
 
 def test_no_system_call_takes_virtual_time_whether_it_succeeds_or_not(tmp_path: Path) -> None:
-    """How often a node looks for a late result depends on the host: its clock must not."""
+    """How often a node looks for a late result depends on the host; its clock must not."""
     for kind, nanoseconds in _found(tmp_path / "guest")["calls"].items():
         assert nanoseconds == 0, kind
 

@@ -1,4 +1,4 @@
-"""Links that vary, on the virtual clock: transfers take what is worked out by hand."""
+"""Links that vary, on the virtual clock: transfers take the time worked out by hand."""
 
 from pathlib import Path
 

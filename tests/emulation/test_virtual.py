@@ -26,7 +26,7 @@ VIRTUAL = ("--clock", "virtual")
 def test_the_same_scenario_and_seed_give_the_same_bytes_with_one_worker_and_with_two(
     tmp_path: Path,
 ) -> None:
-    # Jitter and loss too: the guest's random numbers come from the seed.
+    # This includes jitter and loss: the guest's random numbers come from the seed.
     radio = '{ rate = "20mbit", delay = "8ms", jitter = "2ms", loss = "0.1%" }'
     scenario = TREE.replace('client-edge = "lan"', f"client-edge = {radio}")
 

@@ -1,4 +1,4 @@
-"""What a run says that a faster link would bring, against a run over that link."""
+"""What a run says a faster link would bring, compared with a run over such a link."""
 
 from pathlib import Path
 

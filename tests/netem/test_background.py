@@ -1,4 +1,4 @@
-"""Traffic beside the training: when its packets leave, what is refused, and how it is counted."""
+"""Background traffic: when its packets leave, what is refused, and how it is counted."""
 
 from collections import Counter
 from dataclasses import replace

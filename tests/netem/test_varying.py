@@ -1,4 +1,4 @@
-"""Links that follow traces: when which row takes effect, on whom, and what reports make of it."""
+"""Links that follow traces: when each row takes effect, on which links, and how it is reported."""
 
 import socket
 from collections.abc import Iterator
