@@ -31,7 +31,7 @@ def run(arguments: list[str]) -> int:
         started = time.monotonic()
         code = _execute(command)
         seconds = time.monotonic() - started
-        # A selection by the user may well leave one of the two halves of the tests empty.
+        # A selection by the user may well leave one of the in_parallel halves of the tests empty.
         empty = code == NO_TESTS_SELECTED and name.startswith("tests") and bool(extra)
         outcome = "nothing selected" if empty else "ok" if code == 0 else "FAILED"
         outcomes.append((name, outcome, seconds))
@@ -53,7 +53,7 @@ def _split(arguments: list[str]) -> tuple[list[str], list[str]]:
 def steps(fast: bool, extra: Sequence[str] = ()) -> list[tuple[str, list[str]]]:
     """The checks by their names, each a Python tool with its arguments."""
     pytest = ["pytest", "--durations=5", "--durations-min=1", *extra, "-m"]
-    two = [*pytest[:1], "-n", "2", "--dist", "loadgroup", *pytest[1:]]
+    in_parallel = [*pytest[:1], "-n", "2", "--dist", "loadgroup", *pytest[1:]]
     found = [
         ("ruff check", ["ruff", "check", "."]),
         ("ruff format", ["ruff", "format", "--check", "."]),
@@ -61,11 +61,16 @@ def steps(fast: bool, extra: Sequence[str] = ()) -> list[tuple[str, list[str]]]:
     ]
     # Only tests that keep no time are measured, and only all of them together.
     measured = [] if fast or extra else ["--cov", "--cov-report="]
-    found.append(("tests without emulation", [*two[:1], *measured, *two[1:], "not emulation"]))
+    found.append(
+        (
+            "tests without emulation",
+            [*in_parallel[:1], *measured, *in_parallel[1:], "not emulation"],
+        )
+    )
     if not fast:
         # First, because no single test should have to wait four minutes for it.
         found.append(("virtual clock's kernel", ["cli", "kernel"]))
-        found.append(("tests on the virtual clock", [*two, "emulation and beside"]))
+        found.append(("tests on the virtual clock", [*in_parallel, "emulation and beside"]))
         found.append(("tests with emulation", [*pytest, "emulation and not beside"]))
     return found
 

@@ -237,15 +237,15 @@ def _compare(options: argparse.Namespace) -> int:
 
 
 def _list(_options: argparse.Namespace) -> int:
-    from cli.listing import scenarios
+    from cli.listing import list_scenarios
 
-    return scenarios()
+    return list_scenarios()
 
 
 def _profiles(_options: argparse.Namespace) -> int:
-    from cli.listing import profiles
+    from cli.listing import list_profiles
 
-    return profiles()
+    return list_profiles()
 
 
 def _doctor(_options: argparse.Namespace) -> int:

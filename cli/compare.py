@@ -44,12 +44,12 @@ def compare(
     console = Console()
     show(comparison, console)
     directory = _directory(runs, out)
-    written = write(comparison, directory, grid, curves)
+    written = write_comparison(comparison, directory, grid, curves)
     console.print(f"written: {', '.join(written)} in {directory}", soft_wrap=True, markup=False)
     return 0
 
 
-def write(
+def write_comparison(
     comparison: Comparison,
     directory: Path,
     grid: Over | None = None,
@@ -88,9 +88,9 @@ def _directory(runs: Sequence[str], out: str | None) -> Path:
     return new_directory("comparison")
 
 
-def new_directory(word: str) -> Path:
+def new_directory(name: str) -> Path:
     """One that is not there yet, named for what it holds and for the hour."""
-    path = RUNS / f"{word}-{time.strftime('%Y%m%d-%H%M%S')}"
+    path = RUNS / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}"
     while path.exists():
         path = path.with_name(path.name + "x")
     return path

@@ -85,7 +85,7 @@ class RunDisplay:
     def _round_ended(self) -> None:
         now = self._now()
         if not self._live:
-            self._print(round_words(now))
+            self._print(describe_round(now))
         if self._progress_file is not None:
             progress.write(self._progress_file, now)
 
@@ -97,7 +97,7 @@ class RunDisplay:
         return RunProgress(self._round, self._rounds, self._elapsed, max(0.0, left), self._accuracy)
 
     def _figures(self) -> str:
-        return figures(self._now())
+        return describe_progress(self._now())
 
     def _show(self, words: str) -> None:
         self._words = words
@@ -108,12 +108,12 @@ class RunDisplay:
         self._console.print(text, highlight=False, markup=False, soft_wrap=True)
 
 
-def round_words(now: RunProgress) -> str:
+def describe_round(now: RunProgress) -> str:
     """One line about a run at the end of a round."""
-    return f"round {now.round}/{now.rounds}  {figures(now)}"
+    return f"round {now.round}/{now.rounds}  {describe_progress(now)}"
 
 
-def figures(now: RunProgress) -> str:
+def describe_progress(now: RunProgress) -> str:
     """Accuracy, elapsed time and time left, as far as they are known."""
     parts = []
     if now.accuracy is not None:

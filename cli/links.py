@@ -5,13 +5,13 @@ from pathlib import Path
 
 from rich.console import Console
 
-from cli.sweep.command import INTERRUPTED, directory_of, run_table
-from cli.sweep.runs import Command
+from cli.sweep.command import INTERRUPTED, run_table, sweep_directory
+from cli.sweep.runs import ChildCommand
 from contracts.errors import BadInput
 from netem import profiles as known
 from reports.records.atomic_files import replace_text
 from scenarios import files, loader
-from scenarios.expansion import Options, SweepRun, expand
+from scenarios.expansion import SweepOptions, SweepRun, expand
 from scenarios.suggestions import did_you_mean
 from scenarios.sweeps import Runs, Sweep
 
@@ -30,19 +30,19 @@ def links(
     out: str | None,
     data_dir: Path | None,
     live: int | None = None,
-    command: Command | None = None,
+    command: ChildCommand | None = None,
 ) -> int:
     """A sweep, and what it says about the bottleneck; the sweep's exit code."""
-    table = study_table(scenario, tier, _profiles(profiles), seeds, _listed("variants", variants))
-    runs = expand(table, Options(size, None, changes))
-    directory = directory_of(table, out)
+    table = link_sweep(scenario, tier, _profiles(profiles), seeds, _listed("variants", variants))
+    runs = expand(table, SweepOptions(size, None, changes))
+    directory = sweep_directory(table, out)
     code = run_table(table, runs, jobs, directory, data_dir, command, live)
     if code != INTERRUPTED:
         _conclude(directory, runs, f"links.{tier}")
     return code
 
 
-def study_table(
+def link_sweep(
     name_or_file: str,
     tier: str,
     profiles: list[str],

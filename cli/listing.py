@@ -9,7 +9,7 @@ from netem import profiles as known
 from scenarios import loader, sweeps
 
 
-def scenarios() -> int:
+def list_scenarios() -> int:
     """The library of scenarios and that of sweeps."""
     table = _table("Scenarios (run NAME)")
     for name in loader.library():
@@ -21,7 +21,7 @@ def scenarios() -> int:
             lines.append(f"--size {', '.join(choices.sizes)}")
         table.add_row(name, "\n".join(lines))
     tables = _table("Sweeps (sweep NAME)")
-    for name in sweeps.shipped():
+    for name in sweeps.library():
         tables.add_row(name, sweeps.read(name).about)
     Console().print(table, tables)
     return 0
@@ -34,7 +34,7 @@ def _table(title: str) -> Table:
     return table
 
 
-def profiles() -> int:
+def list_profiles() -> int:
     """Every named link and device with its numbers."""
     console = Console()
     links = Table(title="Links (--links TIER=NAME)", title_justify="left")

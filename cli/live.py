@@ -11,10 +11,10 @@ from pathlib import Path
 from contracts.errors import BadInput
 from contracts.project import ROOT
 
-LAST_LOOK = 3.0  # seconds at the end for pages that are open: they ask every second
+LAST_REQUEST_SECONDS = 3.0  # seconds at the end for pages that are open: they ask every second
 _HOST = "127.0.0.1"
 _MOST = 65535
-_END_SECONDS = LAST_LOOK + 7.0  # for an answer that is under way
+_END_SECONDS = LAST_REQUEST_SECONDS + 7.0  # for an answer that is under way
 
 
 class LiveView:

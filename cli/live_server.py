@@ -15,7 +15,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
-from cli.live import LAST_LOOK
+from cli.live import LAST_REQUEST_SECONDS
 from reports.page.html import json_text, report_html
 from reports.page.live_records import LiveRuns
 
@@ -38,21 +38,21 @@ class LiveServer(ThreadingHTTPServer):
         self.lock = threading.Lock()
         self._asked: dict[str, float] = {}  # by page, when it last wanted to know
 
-    def asked_by(self, page: str) -> None:
+    def note_request(self, page: str) -> None:
         """Note that a page wanted to know: it is open."""
         self._asked[page] = time.monotonic()
 
-    def told(self, page: str) -> None:
+    def note_informed(self, page: str) -> None:
         """It knows that all is over, and asks no more."""
         self._asked.pop(page, None)
 
-    def wait_for_last_looks(self) -> None:
+    def wait_for_open_pages(self) -> None:
         """Until all pages that are open know, or for a while."""
-        deadline = time.monotonic() + LAST_LOOK
-        while time.monotonic() < deadline and self._looked_at():
+        deadline = time.monotonic() + LAST_REQUEST_SECONDS
+        while time.monotonic() < deadline and self._has_open_pages():
             time.sleep(_POLL)
 
-    def _looked_at(self) -> bool:
+    def _has_open_pages(self) -> bool:
         now = time.monotonic()
         return any(now - asked < _OPEN for asked in list(self._asked.values()))
 
@@ -94,7 +94,7 @@ class LiveHandler(BaseHTTPRequestHandler):
 
     def _answer_page(self, page: str, seen: str) -> None:
         server = self.server
-        server.asked_by(page)
+        server.note_request(page)
         with server.lock:
             over = server.over
             server.runs.refresh(at_once=over)
@@ -103,7 +103,7 @@ class LiveHandler(BaseHTTPRequestHandler):
             text = json_text({"stamp": stamp, "over": over, "data": data})
         self._answer("application/json", text)
         if over:
-            server.told(page)
+            server.note_informed(page)
 
     def _answer(self, kind: str, text: str) -> None:
         body = text.encode()
@@ -126,7 +126,7 @@ def main() -> None:
         answering.start()
         server.over = bool(sys.stdin.readline())
         if server.over:
-            server.wait_for_last_looks()
+            server.wait_for_open_pages()
         server.shutdown()
         answering.join()
 

@@ -48,7 +48,7 @@ def run(
     backend = backends.create(chosen, scenario.clock, scenario.seed)
     backend.prepare(prepared.plan, console.print)
     made_by = provenance.collect(prepared.engine, backend.kernel_identity())
-    prepared = prepared.made_by(made_by)
+    prepared = prepared.with_provenance(made_by)
     prepared.write()
     console.print(f"{scenario.name}: {len(prepared.plan.nodes)} nodes, backend {chosen} ({why})")
     failure: str | None = None

@@ -20,7 +20,7 @@ from netem.guest import spinning
 from netem.guest.spinning import SpinWatch
 from netem.spool import LockedSpool
 from runner.json_lines import tail
-from runner.preparation import Prepared, worker_count
+from runner.preparation import PreparedRun, worker_count
 
 _POLL_SECONDS = 0.1
 _WORKERS_NICE = 5
@@ -61,7 +61,7 @@ class HostTimes:
 class Runner:
     """Starts everything outside the network and ends it, however the run ends."""
 
-    def __init__(self, prepared: Prepared, backend: backends.Backend, display: Display) -> None:
+    def __init__(self, prepared: PreparedRun, backend: backends.Backend, display: Display) -> None:
         self._prepared, self._backend, self._display = prepared, backend, display
         self._run_dir = prepared.run_dir
         self._files = RunDirectory(prepared.run_dir)
@@ -107,7 +107,7 @@ class Runner:
             for number, handler in zip(ends, before, strict=True):
                 signal.signal(number, handler)
 
-    def _lap(self) -> float:
+    def _lap_seconds(self) -> float:
         """Host seconds since the last call."""
         before, self._mark = self._mark, time.monotonic()
         return self._mark - before
@@ -143,9 +143,9 @@ class Runner:
                 self._check_for_spinning(watch, pool)
             for record in map(status.parse, lines()):
                 if isinstance(record, status.Training):
-                    self.host.startup = self._lap()
+                    self.host.startup = self._lap_seconds()
                 if isinstance(record, status.Done | status.Failed):
-                    self.host.training = self._lap()
+                    self.host.training = self._lap_seconds()
                     with contextlib.suppress(subprocess.TimeoutExpired):
                         launcher.wait(_GRACE_SECONDS)
                 if isinstance(record, status.Done):
@@ -158,7 +158,7 @@ class Runner:
             for line in evaluations():
                 self._display.evaluation(line)
             if gone:
-                raise RunFailed(self._obituary(launcher))
+                raise RunFailed(self._describe_early_end(launcher))
             pool.check()
             if not spool.workers_ready.exists() and pool.ready():
                 spool.workers_ready.touch()
@@ -192,7 +192,7 @@ class Runner:
         if code != 0:
             raise RunFailed(f"the evaluator ended with code {code}; see logs/evaluator.log")
 
-    def _obituary(self, launcher: "subprocess.Popen[bytes]") -> str:
+    def _describe_early_end(self, launcher: "subprocess.Popen[bytes]") -> str:
         log = self._files.network_log
         lines = log.read_text(errors="replace").strip().splitlines() if log.exists() else []
         last = lines[-1] if lines else "it said nothing"

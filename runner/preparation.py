@@ -25,7 +25,7 @@ RUNS = Path("runs")
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedRun:
     """What the runner starts from; nothing is written before `write`."""
 
     scenario: Scenario
@@ -38,7 +38,7 @@ class Prepared:
     server: tuple[np.ndarray, np.ndarray] | None = None  # the server's own images and labels
     counts: np.ndarray = field(default_factory=lambda: np.zeros((0, 0), int))  # by client and class
 
-    def made_by(self, provenance: Provenance) -> "Prepared":
+    def with_provenance(self, provenance: Provenance) -> "PreparedRun":
         """The same with its provenance in the plan."""
         return replace(self, plan=replace(self.plan, provenance=provenance))
 
@@ -94,7 +94,7 @@ def trainer_of(scenario: Scenario) -> str:
     return "pool" if scenario.compute.trainer == "auto" else scenario.compute.trainer
 
 
-def prepare(scenario: Scenario, data_dir: Path | None, out: str | None) -> Prepared:
+def prepare(scenario: Scenario, data_dir: Path | None, out: str | None) -> PreparedRun:
     """Load the data, split it, make the first model, and plan; nothing is written yet."""
     import torch
 
@@ -115,7 +115,7 @@ def prepare(scenario: Scenario, data_dir: Path | None, out: str | None) -> Prepa
         task.concentration,
         scenario.seed,
         task.shared_samples,
-        homes=scenario.topology.homes if scenario.topology.kind == "cells" else None,
+        homes=scenario.topology.cells_by_client if scenario.topology.kind == "cells" else None,
         cells=scenario.topology.cells,
         labels_each=task.labels_per_client,
     )
@@ -130,7 +130,7 @@ def prepare(scenario: Scenario, data_dir: Path | None, out: str | None) -> Prepa
     initial = models.export_weights(module)
     flops_per_step = flops.training_flops(task.model, *shape, task.batch_size)
     if any(device.measured for device in scenario.devices.values()):
-        scenario = _measured(scenario, data, parts, initial, flops_per_step)
+        scenario = _with_measured_devices(scenario, data, parts, initial, flops_per_step)
     facts = TaskFacts(
         samples=[len(part) for part in parts],
         flops_per_step=flops_per_step,
@@ -143,10 +143,10 @@ def prepare(scenario: Scenario, data_dir: Path | None, out: str | None) -> Prepa
     plan = planner.plan(scenario, facts, run=run_dir.name, trainer=trainer_of(scenario))
     in_c = lenet_in_c.can_train(module, *shape) and not torch.cuda.is_available()
     engine = "lenet5.c" if in_c else "torch"
-    return Prepared(scenario, plan, run_dir, initial, parts, data_dir, engine, server, counts)
+    return PreparedRun(scenario, plan, run_dir, initial, parts, data_dir, engine, server, counts)
 
 
-def _measured(
+def _with_measured_devices(
     scenario: Scenario,
     data: "Dataset",
     parts: list[np.ndarray],

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import combinations
 
 
-def homes(
+def cells_by_client(
     cells: int, alone: int, overlap: int, overlaps: Sequence[tuple[Sequence[int], int]] = ()
 ) -> list[tuple[int, ...]]:
     """For every client the cells that it hears, from 0; first the one that its data are from.

@@ -6,14 +6,14 @@ from contracts.errors import BadInput
 from netem import mobility
 from protocols import registry
 from scenarios import timeline, trace_files, traffic, wiring
-from scenarios.events import Handover
+from scenarios.events import ScheduledHandover
 from scenarios.schema import Scenario
-from scenarios.server_data import FITTING
+from scenarios.server_data import SOURCE_DATASETS
 
 _LONGEST_INTERFACE_NAME = 15  # Linux: IFNAMSIZ less its closing zero
 
 
-def check_fit(scenario: Scenario, settings: Any) -> None:
+def check_consistency(scenario: Scenario, settings: Any) -> None:
     """BadInput where one part would be ignored, or needs what another lacks."""
     topology, task, name = scenario.topology, scenario.task, scenario.protocol.name
     on_cells, has_cloud = topology.kind == "cells", "cloud" in topology.roles
@@ -92,10 +92,13 @@ def _check_sampling(scenario: Scenario, settings: Any) -> None:
 def _check_server_data(scenario: Scenario) -> None:
     """Another source's samples are labelled as those of one data set."""
     source = scenario.server_data.source if scenario.server_data else None
-    if source is not None and scenario.task.dataset != FITTING[source]:
+    if source is None:
+        return
+    dataset = SOURCE_DATASETS[source]
+    if scenario.task.dataset != dataset:
         raise BadInput(
-            f'server_data.source: "{source}" has samples of the classes of {FITTING[source]}, not '
-            f'of {scenario.task.dataset}; use kind = "iid", or task.dataset = "{FITTING[source]}"'
+            f'server_data.source: "{source}" has samples of the classes of {dataset}, not '
+            f'of {scenario.task.dataset}; use kind = "iid", or task.dataset = "{dataset}"'
         )
 
 
@@ -107,14 +110,14 @@ def _check_mobility(scenario: Scenario) -> None:
     if topology.kind != "cells":
         raise BadInput('mobility: clients move between cells; use topology.kind = "cells"')
     for number, event in enumerate(scenario.timeline, 1):
-        if isinstance(event, Handover):
+        if isinstance(event, ScheduledHandover):
             raise BadInput(
                 f"timeline.{number}: with [mobility] handovers come from where clients walk; "
                 "take out this one, or [mobility]"
             )
     edges = mobility.centres(topology.cells or 0, moving.spacing)
     try:
-        mobility.starting_points(topology.homes, edges, moving.radius, scenario.seed)
+        mobility.starting_points(topology.cells_by_client, edges, moving.radius, scenario.seed)
     except ValueError as error:
         raise BadInput(
             f"mobility: {error}; change mobility.radius or mobility.spacing, or the topology"

@@ -34,7 +34,7 @@ class Mobility(CellChange):
     radius: Metres = 115.0  # how far a cell reaches
 
 
-class Handover(CellChange):
+class ScheduledHandover(CellChange):
     """A client leaves its cells for these (from 1), its own first."""
 
     event: Literal["handover"]
@@ -122,9 +122,11 @@ class Traffic(Section):
         return self
 
 
-Event = Annotated[Handover | LinkChange | Outage | Crash | Restart, Field(discriminator="event")]
-KINDS: dict[str, type[Section]] = {
-    "handover": Handover,
+Event = Annotated[
+    ScheduledHandover | LinkChange | Outage | Crash | Restart, Field(discriminator="event")
+]
+EVENT_TYPES: dict[str, type[Section]] = {
+    "handover": ScheduledHandover,
     "link": LinkChange,
     "outage": Outage,
     "crash": Crash,

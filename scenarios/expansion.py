@@ -26,7 +26,7 @@ class SweepRun:
 
 
 @dataclass(frozen=True)
-class Options:
+class SweepOptions:
     """What the command line says about all runs, over what the sweep file says."""
 
     size: str | None = None
@@ -34,7 +34,7 @@ class Options:
     changes: Sequence[str] = ()
 
 
-def expand(sweep: Sweep, options: Options) -> list[SweepRun]:
+def expand(sweep: Sweep, options: SweepOptions) -> list[SweepRun]:
     """All runs, in the order of the file; BadInput when any of them would be refused."""
     found: list[SweepRun] = []
     ids: dict[str, str] = {}  # by the resolved scenario
@@ -55,7 +55,7 @@ def expand(sweep: Sweep, options: Options) -> list[SweepRun]:
 
 
 def _resolved(
-    sweep: Sweep, runs: Runs, options: Options
+    sweep: Sweep, runs: Runs, options: SweepOptions
 ) -> Iterator[tuple[Scenario, dict[str, Any]]]:
     """Each scenario, with the settings that make it differ from the scenario's file."""
     size = options.size or runs.size or sweep.size

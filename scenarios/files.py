@@ -9,11 +9,11 @@ from typing import Any
 
 from contracts.errors import BadInput
 from scenarios.suggestions import did_you_mean
-from scenarios.trace_files import beside
+from scenarios.trace_files import resolve_trace_paths
 
 LIBRARY = Path(__file__).parent / "library"
-_DEEPEST = 8  # files that extend one another
-_WHOLE = ("links", "devices")  # an entry of these is replaced whole, not key by key
+_MOST_EXTENSIONS = 8  # files that extend one another
+_REPLACED_WHOLE = ("links", "devices")  # an entry of these is replaced whole, not key by key
 
 
 @dataclass(frozen=True)
@@ -32,14 +32,14 @@ def library() -> dict[str, Path]:
 
 def choices(name_or_file: str) -> Choices:
     """What can be chosen in that scenario."""
-    tree = read(find(name_or_file))
+    tree = read_tree(find(name_or_file))
     return Choices(tuple(_table(tree, "variants")), tuple(_table(tree, "sizes")))
 
 
-def chosen(name_or_file: str, variant: str | None, size: str | None) -> dict[str, Any]:
+def tree_with_choices(name_or_file: str, variant: str | None, size: str | None) -> dict[str, Any]:
     """The scenario's tree with that variant and size merged in, or the first of each."""
     path = find(name_or_file)
-    tree = read(path)
+    tree = read_tree(path)
     for key, options, name in (("size", "sizes", size), ("variant", "variants", variant)):
         known = _table(tree, options)
         tree.pop(options, None)
@@ -47,7 +47,7 @@ def chosen(name_or_file: str, variant: str | None, size: str | None) -> dict[str
         if name and name not in known:
             raise BadInput(f"--{key} {name}: {path.name} has no such {key}; {_known(name, known)}")
         if name:
-            tree = merged(tree, known[name]) | {key: name}
+            tree = merge_tables(tree, known[name]) | {key: name}
     return tree
 
 
@@ -62,10 +62,12 @@ def find(name_or_file: str) -> Path:
     return path
 
 
-def read(path: Path, depth: int = 0) -> dict[str, Any]:
+def read_tree(path: Path, depth: int = 0) -> dict[str, Any]:
     """The file's tree on top of the one it extends."""
     try:
-        tree: dict[str, Any] = beside(tomllib.loads(path.read_text(encoding="utf-8")), path.parent)
+        tree: dict[str, Any] = resolve_trace_paths(
+            tomllib.loads(path.read_text(encoding="utf-8")), path.parent
+        )
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise BadInput(f"{path}: not valid TOML ({error}); correct that line") from None
     except OSError as error:
@@ -77,12 +79,12 @@ def read(path: Path, depth: int = 0) -> dict[str, Any]:
     below = path.parent / str(base)
     if not os.path.isfile(below):
         raise BadInput(f'{path}: extends "{base}", which is not there; name a file beside it')
-    if depth == _DEEPEST:
+    if depth == _MOST_EXTENSIONS:
         raise BadInput(f"{path}: extends files in a circle; let one of them stand alone")
-    return merged(read(below, depth + 1), tree)
+    return merge_tables(read_tree(below, depth + 1), tree)
 
 
-def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+def merge_tables(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
     """Tables key by key, anything else replaced; links and devices keep their entries whole.
 
     A table of another `kind` has other keys: it is replaced too.
@@ -93,7 +95,7 @@ def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]
         if not isinstance(value, dict) or not isinstance(old, dict) or _another_kind(old, value):
             result[key] = value
         else:
-            result[key] = old | value if key in _WHOLE else merged(old, value)
+            result[key] = old | value if key in _REPLACED_WHOLE else merge_tables(old, value)
     return result
 
 

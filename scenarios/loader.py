@@ -14,8 +14,8 @@ from learning.models import registry as models
 from netem import profiles
 from protocols import registry
 from scenarios import events
-from scenarios.consistency import check_fit
-from scenarios.files import Choices, choices, chosen, library
+from scenarios.consistency import check_consistency
+from scenarios.files import Choices, choices, library, tree_with_choices
 from scenarios.schema import Scenario
 from scenarios.suggestions import did_you_mean
 
@@ -33,7 +33,7 @@ def load(
     size: str | None = None,
 ) -> Scenario:
     """Read, change (`KEY=VALUE`, `TIER=PROFILE`, whole top-level values) and check a scenario."""
-    tree = chosen(name_or_file, variant, size)
+    tree = tree_with_choices(name_or_file, variant, size)
     for text in links:
         tier, profile = _split(text, "--links", "edge-cloud=lte")
         _section(tree, "links")[tier] = profile
@@ -52,7 +52,7 @@ def check(tree: dict[str, Any]) -> Scenario:
         if not isinstance(entries, dict):
             raise BadInput(f"{section}: must be a table; see docs/scenarios.md")
         tree[section] = {
-            key: _expand(f"{section}.{key}", entry, named) for key, entry in entries.items()
+            key: _with_profile(f"{section}.{key}", entry, named) for key, entry in entries.items()
         }
     tree["timeline"] = _events(tree.get("timeline", []))
     try:
@@ -123,11 +123,11 @@ def _assign(tree: dict[str, Any], path: list[str], value: Any, place: str) -> No
             raise BadInput(f'{place}: "{".".join(parents[: depth + 1])}" has no keys of its own')
         tree = child
     if path[0] == "links":
-        _make_way(tree, (last,))
+        _drop_conflicting_rates(tree, (last,))
     tree[last] = value
 
 
-def _make_way(link: dict[str, Any], keys: Iterable[str]) -> None:
+def _drop_conflicting_rates(link: dict[str, Any], keys: Iterable[str]) -> None:
     """Take out of a link the rates that would contradict the keys to be set on top of it."""
     if "rate" in keys:
         link.pop("rate_up", None)
@@ -136,13 +136,13 @@ def _make_way(link: dict[str, Any], keys: Iterable[str]) -> None:
         link["rate_up"] = link["rate_down"] = link.pop("rate")
 
 
-def _expand(place: str, entry: Any, named: Mapping[str, dict[str, Any]]) -> Any:
+def _with_profile(place: str, entry: Any, named: Mapping[str, dict[str, Any]]) -> Any:
     """A profile's name, or a table on top of one, as one full table."""
     if isinstance(entry, str):
         entry = {"profile": entry}
     if isinstance(entry, dict) and isinstance(entry.get("mix"), dict):
         parts = [{"profile": name, "share": share} for name, share in entry["mix"].items()]
-        entry = entry | {"mix": [_expand(f"{place}.mix", part, named) for part in parts]}
+        entry = entry | {"mix": [_with_profile(f"{place}.mix", part, named) for part in parts]}
     if not isinstance(entry, dict) or "profile" not in entry:
         return entry
     name = entry["profile"]
@@ -152,7 +152,7 @@ def _expand(place: str, entry: Any, named: Mapping[str, dict[str, Any]]) -> Any:
             "(metronome profiles lists them)"
         )
     base = {key: value for key, value in named[name].items() if key not in ("about", "source")}
-    _make_way(base, entry)
+    _drop_conflicting_rates(base, entry)
     if "delay" in entry:
         base.pop("jitter", None)  # a profile's jitter belongs to the profile's delay
     return base | entry
@@ -165,27 +165,27 @@ def _events(entries: Any) -> list[Any]:
     found = []
     for number, entry in enumerate(entries, 1):
         place, name = f"timeline.{number}", entry.get("event")
-        if not isinstance(name, str) or name not in events.KINDS:
+        if not isinstance(name, str) or name not in events.EVENT_TYPES:
             given = f'unknown event "{name}"' if "event" in entry else "missing"
-            raise BadInput(f"{place}.event: {given}; {did_you_mean(str(name), events.KINDS)}")
+            raise BadInput(f"{place}.event: {given}; {did_you_mean(str(name), events.EVENT_TYPES)}")
         if name == "link":
-            entry = _expand(f"{place}.profile", entry, profiles.links())
+            entry = _with_profile(f"{place}.profile", entry, profiles.links())
         try:
-            events.KINDS[name].model_validate(entry)
+            events.EVENT_TYPES[name].model_validate(entry)
         except ValidationError as error:
-            inside = ("timeline", str(number))
-            raise BadInput(_sentence(error, *inside, section=events.KINDS[name])) from None
+            prefix = ("timeline", str(number))
+            raise BadInput(_sentence(error, *prefix, section=events.EVENT_TYPES[name])) from None
         found.append(entry)
     return found
 
 
-def _sentence(error: ValidationError, *inside: str, section: type[BaseModel] = Scenario) -> str:
+def _sentence(error: ValidationError, *prefix: str, section: type[BaseModel] = Scenario) -> str:
     """One problem in one sentence: place (list entries count from 1), what is wrong, remedy."""
     # A misspelled key may also be missed under its right name: it is the spelling that helps.
     problem = min(error.errors(), key=lambda found: found["type"] != "extra_forbidden")
     loc = [part + 1 if isinstance(part, int) else part for part in problem["loc"]]
     path = [str(part) for part in loc if part not in _NOT_KEYS]
-    place = ".".join([*inside, *path]) or "scenario"
+    place = ".".join([*prefix, *path]) or "scenario"
     if problem["type"] == "extra_forbidden":
         return f"{place}: unknown key; {did_you_mean(path[-1], _known_keys(path[:-1], section))}"
     if problem["type"] == "missing":
@@ -255,4 +255,4 @@ def _check_names(scenario: Scenario) -> None:
                     f"{section}.{key}: a {scenario.topology.kind} has no such part; "
                     f"it has {', '.join(wanted)}"
                 )
-    check_fit(scenario, protocol_settings(scenario))
+    check_consistency(scenario, protocol_settings(scenario))

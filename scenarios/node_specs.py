@@ -18,7 +18,7 @@ Addresses = Mapping[str, Mapping[str, str]]  # host -> switch -> address
 
 
 @dataclass(frozen=True)
-class Family:
+class Relations:
     """Who deals with whom under the scenario's method, by names."""
 
     roles: Mapping[str, Role]
@@ -32,20 +32,20 @@ def node_specs(
 ) -> tuple[NodeSpec, ...]:
     """Every node of the topology, in its order."""
     method = registry.method(scenario.protocol.name)
-    family = _family(topo, method)
+    relations = _relations(topo, method)
     if not method.trains_alone:
-        _check_everybody_has_work(family)
+        _check_everybody_has_work(relations)
     addresses = _addresses(links)
     extra_flops = method.extra_flops(facts.costs) if facts.costs else ()
-    clients = [name for name, role in family.roles.items() if role == "client"]
+    clients = [name for name, role in relations.roles.items() if role == "client"]
     indices = {name: index for index, name in enumerate(clients)}
-    visited = dict(zip(clients, wiring.visited(scenario), strict=True))
+    visited = dict(zip(clients, wiring.later_cells(scenario), strict=True))
     samples = dict(zip(clients, facts.samples, strict=True))
     servers_samples = {"edge": 0, "cloud": facts.server_samples}
     nodes = []
-    for name, role in family.roles.items():
-        device = draw(scenario.devices[role], scenario.seed, name)
-        parent = family.parents[name]
+    for name, role in relations.roles.items():
+        device = draw_device(scenario.devices[role], scenario.seed, name)
+        parent = relations.parents[name]
         visits = [f"edge{cell + 1}" for cell in visited.get(name, ())]
         nodes.append(
             NodeSpec(
@@ -54,13 +54,13 @@ def node_specs(
                 index=indices.get(name, -1),
                 parent=parent,
                 parent_address=None if parent is None else _address(addresses, name, parent),
-                children=tuple(family.children[name]),
+                children=tuple(relations.children[name]),
                 addresses=dict(addresses[name]),
                 device=device.profile or "custom",
                 seconds_per_step=_seconds_per_step(device, facts),
                 memory_bytes_per_second=float(quantities.size_in_bytes(device.memory)),
                 samples=samples[name] if role == "client" else servers_samples[role],
-                others=_with_addresses(addresses, name, family.others[name]),
+                others=_with_addresses(addresses, name, relations.others[name]),
                 visits=_with_addresses(addresses, name, visits),
                 extra_seconds=tuple(flops / device.speed for flops in extra_flops),
             )
@@ -68,7 +68,7 @@ def node_specs(
     return tuple(nodes)
 
 
-def draw(device: Device, seed: int, node: str) -> MixedDevice:
+def draw_device(device: Device, seed: int, node: str) -> MixedDevice:
     """The node's own device: drawn from a mix by the run's seed, the same in every run."""
     kinds = device.kinds
     shares = [kind.share for kind in kinds]
@@ -79,7 +79,7 @@ def _seconds_per_step(device: MixedDevice, facts: TaskFacts) -> float:
     return facts.flops_per_step / device.speed + quantities.seconds(device.overhead)
 
 
-def _family(topo: Any, method: Method) -> Family:
+def _relations(topo: Any, method: Method) -> Relations:
     """Who the topology says is related, as far as the method makes use of it."""
     about = {name: topo.nodeInfo(name) for name in topo.hosts(sort=False)}
     parents = {
@@ -94,12 +94,12 @@ def _family(topo: Any, method: Method) -> Family:
         for server in ([] if parent is None else [parent]) + others[name]:
             children[server].append(name)
     roles: dict[str, Role] = {name: node["role"] for name, node in about.items()}
-    return Family(roles, parents, others, children)
+    return Relations(roles, parents, others, children)
 
 
-def _check_everybody_has_work(family: Family) -> None:
-    for name, below in family.children.items():
-        if family.roles[name] != "client" and not below:
+def _check_everybody_has_work(relations: Relations) -> None:
+    for name, below in relations.children.items():
+        if relations.roles[name] != "client" and not below:
             raise BadInput(
                 f"topology: {name} would serve nobody; give every cell a client of its own "
                 "(topology.alone, or topology.overlaps)"

@@ -21,8 +21,8 @@ def plan(scenario: Scenario, facts: TaskFacts, run: str, trainer: str) -> Plan:
     `run` is the run's name; `trainer` says who trains: the host's "pool", or each node "inline".
     """
     method, settings = registry.method(scenario.protocol.name), loader.protocol_settings(scenario)
-    topo = wiring.topo(scenario)
-    links = wiring.links(topo, scenario)
+    topo = wiring.build_topology(scenario)
+    links = wiring.link_specs(topo, scenario)
     made = Plan(
         run=run,
         clock=scenario.clock,
@@ -40,12 +40,12 @@ def plan(scenario: Scenario, facts: TaskFacts, run: str, trainer: str) -> Plan:
         pause="fsync" if scenario.clock == "virtual" else "sleep",
         tensors=dict(facts.tensors),
         cells=_cells(scenario, facts.classes),
-        timeline=timeline.planned(scenario, links),
-        walk=timeline.walk(scenario),
+        timeline=timeline.plan_events(scenario, links),
+        walk=timeline.plan_walk(scenario),
         update_bytes=size_of(method.Server(settings, {}).update_shapes(facts.tensors)),
         supply_bytes=facts.server_bytes if method.sends_server_data else 0,
         traces=wiring.traces(scenario),
-        traffic=traffic.planned(scenario, links),
+        traffic=traffic.plan_flows(scenario, links),
     )
     _check_that_messages_fit(made)
     return made

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
 from scenarios import quantities
-from scenarios.cells import homes
+from scenarios.cells import cells_by_client
 from scenarios.events import Event, Mobility, Traffic
 from scenarios.sections import Bound, Count, Link, Section, Size, Tier, Time
 from scenarios.server_data import ServerData
@@ -122,14 +122,14 @@ class Topology(Section):
     def client_count(self) -> int:
         """How many clients there are in all."""
         if self.kind == "cells":
-            return len(self.homes)
+            return len(self.cells_by_client)
         return self.clients or (self.institutions or 0) * (self.clients_per_institution or 0)
 
     @property
-    def homes(self) -> list[tuple[int, ...]]:
+    def cells_by_client(self) -> list[tuple[int, ...]]:
         """Of `cells`: for every client the cells it hears, from 0, its own first."""
         overlaps = [([c - 1 for c in place.cells], place.clients) for place in self.overlaps or ()]
-        return homes(self.cells or 0, self.alone or 0, self.overlap or 0, overlaps)
+        return cells_by_client(self.cells or 0, self.alone or 0, self.overlap or 0, overlaps)
 
     @property
     def roles(self) -> tuple[Role, ...]:
@@ -148,7 +148,7 @@ class Topology(Section):
         return ("client-edge", "edge-cloud") if "cloud" in self.roles else ("client-edge",)
 
 
-class Computing(Section):
+class ComputingCosts(Section):
     """What computing costs: FLOP/s, seconds per training step, bytes per second of aggregation."""
 
     profile: str | None = None
@@ -157,7 +157,7 @@ class Computing(Section):
     memory: Size
 
 
-class MixedDevice(Computing):
+class MixedDevice(ComputingCosts):
     """One kind of device in a mix, and its share of the nodes."""
 
     share: Annotated[float, Field(gt=0)]

@@ -13,7 +13,7 @@ _KEYS: dict[str, tuple[str, ...]] = {
     "source": ("source", "per_class"),
 }
 # The data set whose classes a source has samples of.
-FITTING = {"letters": "emnist", "stl10": "cifar10"}
+SOURCE_DATASETS = {"letters": "emnist", "stl10": "cifar10"}
 
 
 class ServerData(Section):

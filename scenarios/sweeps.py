@@ -12,7 +12,7 @@ from scenarios import files
 from scenarios.sections import Section
 from scenarios.suggestions import did_you_mean
 
-SHIPPED = Path(__file__).parent / "sweeps"
+LIBRARY = Path(__file__).parent / "sweeps"
 _SCENARIO_SECTIONS = {"task", "protocol", "topology"}
 _OWN_KEYS = {"seed": "seeds", "size": "size", "variant": "variants"}
 
@@ -23,7 +23,7 @@ def _file_name(value: str) -> str:
     return value
 
 
-def _no_twins(values: list[Any]) -> list[Any]:
+def _no_duplicates(values: list[Any]) -> list[Any]:
     for value in values:
         if values.count(value) > 1:
             raise ValueError(f'"{value}" is there twice; take one out')
@@ -47,19 +47,19 @@ def _settings(values: dict[str, Any]) -> dict[str, Any]:
     return values
 
 
-def _several(values: dict[str, Any]) -> dict[str, Any]:
+def _lists_of_values(values: dict[str, Any]) -> dict[str, Any]:
     for key, value in values.items():
         if not isinstance(value, list) or not value:
             raise ValueError(f'"{key}" needs a list of values; write it like "{key}" = [1, 2]')
-        _no_twins(value)
+        _no_duplicates(value)
     return values
 
 
 Seed = Annotated[int, Field(ge=0, lt=2**31)]
-Seeds = Annotated[list[Seed], Field(min_length=1), AfterValidator(_no_twins)]
-Variants = Annotated[list[str], Field(min_length=1), AfterValidator(_no_twins)]
+Seeds = Annotated[list[Seed], Field(min_length=1), AfterValidator(_no_duplicates)]
+Variants = Annotated[list[str], Field(min_length=1), AfterValidator(_no_duplicates)]
 Settings = Annotated[dict[str, Any], AfterValidator(_settings)]
-Grid = Annotated[dict[str, Any], AfterValidator(_settings), AfterValidator(_several)]
+Grid = Annotated[dict[str, Any], AfterValidator(_settings), AfterValidator(_lists_of_values)]
 
 
 class Runs(Section):
@@ -93,20 +93,20 @@ class Sweep(Section):
     runs: Annotated[list[Runs], Field(min_length=1)]
 
 
-def shipped() -> dict[str, Path]:
+def library() -> dict[str, Path]:
     """The sweeps that come with Metronome, by name."""
-    return {path.stem: path for path in sorted(SHIPPED.glob("*.toml"))}
+    return {path.stem: path for path in sorted(LIBRARY.glob("*.toml"))}
 
 
 def read(name_or_file: str) -> Sweep:
     """The sweep of that name or file; a scenario's name or file means all of its variants."""
-    path = shipped().get(name_or_file) or files.library().get(name_or_file) or Path(name_or_file)
+    path = library().get(name_or_file) or files.library().get(name_or_file) or Path(name_or_file)
     if not os.path.isfile(path):
-        known = did_you_mean(name_or_file, [*shipped(), *files.library()])
+        known = did_you_mean(name_or_file, [*library(), *files.library()])
         raise BadInput(
             f'sweep "{name_or_file}": neither a file nor the name of a sweep or scenario; {known}'
         )
-    tree = files.read(path)
+    tree = files.read_tree(path)
     if "runs" not in tree and _SCENARIO_SECTIONS & tree.keys():
         tree = {"name": tree.get("name", path.stem), "runs": [{"scenario": str(path.resolve())}]}
     try:
@@ -114,7 +114,11 @@ def read(name_or_file: str) -> Sweep:
     except ValidationError as error:
         raise BadInput(f"{path}: {_sentence(error)}") from None
     return sweep.model_copy(
-        update={"runs": [_found(runs, path.parent, n) for n, runs in enumerate(sweep.runs, 1)]}
+        update={
+            "runs": [
+                _with_scenario_path(runs, path.parent, n) for n, runs in enumerate(sweep.runs, 1)
+            ]
+        }
     )
 
 
@@ -124,7 +128,7 @@ def check_setting(key: str) -> None:
         raise ValueError(f'"{key}" cannot be set here; use "{own}"')
 
 
-def _found(runs: Runs, folder: Path, number: int) -> Runs:
+def _with_scenario_path(runs: Runs, folder: Path, number: int) -> Runs:
     """Its scenario as a path: a name of the library, or a file seen from the sweep file."""
     path = files.library().get(runs.scenario, folder / runs.scenario)
     if not os.path.isfile(path):

@@ -17,7 +17,7 @@ from contracts.timeline import (
 from netem.shaping import needs_netem
 from protocols import registry
 from scenarios import wiring
-from scenarios.events import Crash, Event, Handover, LinkChange, Outage, Restart
+from scenarios.events import Crash, Event, LinkChange, Outage, Restart, ScheduledHandover
 from scenarios.quantities import seconds
 from scenarios.schema import Scenario
 from scenarios.suggestions import did_you_mean
@@ -27,9 +27,9 @@ def check(scenario: Scenario) -> None:
     """BadInput for an event that names what is not there, or that cannot happen then."""
     events = [(f"timeline.{number}", event) for number, event in enumerate(scenario.timeline, 1)]
     for place, event in events:
-        if isinstance(event, Handover):
+        if isinstance(event, ScheduledHandover):
             _check_handover(scenario, event, place)
-    links = wiring.links(wiring.topo(scenario), scenario) if events else ()
+    links = wiring.link_specs(wiring.build_topology(scenario), scenario) if events else ()
     for place, event in events:
         if isinstance(event, LinkChange | Outage):
             _check_links(scenario, event, links, place)
@@ -38,13 +38,13 @@ def check(scenario: Scenario) -> None:
     _check_crashes(scenario, [e for e in events if isinstance(e[1], Crash | Restart)])
 
 
-def planned(scenario: Scenario, links: Sequence[LinkSpec]) -> tuple[TimelineEvent, ...]:
+def plan_events(scenario: Scenario, links: Sequence[LinkSpec]) -> tuple[TimelineEvent, ...]:
     """Every event in order of time, with names and seconds."""
     found = (_planned(scenario, event, links) for event in scenario.timeline)
     return tuple(sorted(found, key=lambda event: event.at))
 
 
-def walk(scenario: Scenario) -> Walk | None:
+def plan_walk(scenario: Scenario) -> Walk | None:
     """How the clients walk, for `netem.mobility`; None when they stay where they are."""
     mobility = scenario.mobility
     if mobility is None:
@@ -59,36 +59,36 @@ def walk(scenario: Scenario) -> Walk | None:
         radius=mobility.radius,
         seed=scenario.seed,
         hears_all=registry.method(scenario.protocol.name).hears_all_cells,
-        homes=tuple(scenario.topology.homes),
+        homes=tuple(scenario.topology.cells_by_client),
     )
 
 
 def _planned(scenario: Scenario, event: Event, links: Sequence[LinkSpec]) -> TimelineEvent:
     at = seconds(event.at)
     match event:
-        case Handover():
+        case ScheduledHandover():
             return HandoverEvent(
                 at=at,
                 client=event.client,
-                to=tuple(f"edge{cell}" for cell in wiring.members(scenario, event.to)),
+                to=tuple(f"edge{cell}" for cell in wiring.joined_cells(scenario, event.to)),
                 mode=event.mode,
                 interruption=seconds(event.interruption),
                 hold=seconds(event.hold),
             )
         case LinkChange():
             up, down = wiring.shapes(event)
-            names = _names(event, links)
+            names = _affected_links(event, links)
             return LinkChangeEvent(at=at, links=names, up=up, down=down, profile=event.profile)
         case Outage():
             what, until = event.link or f"cell{event.cell}", seconds(event.until)
-            return OutageEvent(at=at, until=until, links=_names(event, links), what=what)
+            return OutageEvent(at=at, until=until, links=_affected_links(event, links), what=what)
         case Crash():
             return CrashEvent(at=at, node=event.node)
         case Restart():
             return RestartEvent(at=at, node=event.node)
 
 
-def _names(event: LinkChange | Outage, links: Sequence[LinkSpec]) -> tuple[str, ...]:
+def _affected_links(event: LinkChange | Outage, links: Sequence[LinkSpec]) -> tuple[str, ...]:
     """The links that the event strikes; those without a tier are only a server's attachment."""
     shaped = [link for link in links if link.tier is not None]
     if event.link is not None:
@@ -98,7 +98,7 @@ def _names(event: LinkChange | Outage, links: Sequence[LinkSpec]) -> tuple[str, 
     return tuple(link.name for link in shaped if link.switch == f"cell{event.cell}")
 
 
-def _check_handover(scenario: Scenario, event: Handover, place: str) -> None:
+def _check_handover(scenario: Scenario, event: ScheduledHandover, place: str) -> None:
     topology = scenario.topology
     if topology.kind != "cells":
         raise BadInput(f'{place}.event: a handover needs cells; use topology.kind = "cells"')
@@ -125,7 +125,7 @@ def _check_links(
         tiers = scenario.topology.tiers
         if event.tier not in tiers:
             raise BadInput(f"{place}.tier: a {kind} has no such part; it has {', '.join(tiers)}")
-    if event.link is not None and not _names(event, links):
+    if event.link is not None and not _affected_links(event, links):
         known = [link for link in links if link.tier is not None]
         own = [link.name for link in known if link.host == event.link.partition("-")[0]]
         remedy = did_you_mean(event.link, own) if own else f'write it like "{known[0].name}"'
@@ -136,8 +136,8 @@ def _check_structure(
     scenario: Scenario, event: LinkChange, links: Sequence[LinkSpec], place: str
 ) -> None:
     """The kernel changes queues in place: it takes none away, and adds none."""
-    struck = _names(event, links)[0]
-    tier = next(link.tier for link in links if link.name == struck)
+    affected = _affected_links(event, links)[0]
+    tier = next(link.tier for link in links if link.name == affected)
     before = next(link for name, link in scenario.links.items() if name == tier)
     for old, new in zip(wiring.shapes(before), wiring.shapes(event), strict=True):
         if (old.rate is None) != (new.rate is None):

@@ -20,7 +20,7 @@ from scenarios.suggestions import did_you_mean
 
 SHORTEST_STEP = 0.1  # seconds
 _FASTEST, _LONGEST_DELAY = 30e9, 100.0  # what the kernel's fields hold; see scenarios.sections
-_GRAIN = 1e-9  # of sums of decimal times
+_ROUNDING = 1e-9  # of sums of decimal times
 _PACKET_BITS = 8 * 1504  # of a delivery opportunity: Mahimahi, USENIX ATC 2015, section 4
 _BIN_MILLISECONDS = 100
 _NAMES = ("time", "rate", "rate_up", "rate_down", "delay", "loss")
@@ -74,7 +74,7 @@ def _from_rows(lines: Lines, name: str) -> Trace:
     for (number, _), row in zip(lines, rows, strict=True):
         if before is None and row.at != 0:
             raise BadInput(f"{name}, line {number}: the first time is {row.at:g}; begin at 0")
-        if before is not None and row.at - before.at < SHORTEST_STEP - _GRAIN:
+        if before is not None and row.at - before.at < SHORTEST_STEP - _ROUNDING:
             raise BadInput(
                 f"{name}, line {number}: time {row.at:g} is less than {SHORTEST_STEP:g} s after "
                 f"{before.at:g}; give rows in order, at most ten a second"
@@ -83,7 +83,7 @@ def _from_rows(lines: Lines, name: str) -> Trace:
     if not rows:
         raise BadInput(f"{name}: has no rows; give lines like 0, 20mbit")
     last_step = rows[-1].at - rows[-2].at if len(rows) > 1 else 1.0
-    return _raised(Trace(round(rows[-1].at + last_step, 9), tuple(rows)), name)
+    return _with_shapeable_rates(Trace(round(rows[-1].at + last_step, 9), tuple(rows)), name)
 
 
 def _columns(lines: Lines, name: str) -> tuple[tuple[str, ...], Lines]:
@@ -159,10 +159,10 @@ def _from_deliveries(lines: list[tuple[int, str]], name: str) -> Trace:
         rate = min(_FASTEST, count * _PACKET_BITS / length)
         rows.append(Row(round(place * step, 3), rate, rate))
     # One bin has one rate, however short the file is: it lasts a second.
-    return _raised(Trace(last / 1000 if bins > 1 else 1.0, tuple(rows)), name)
+    return _with_shapeable_rates(Trace(last / 1000 if bins > 1 else 1.0, tuple(rows)), name)
 
 
-def _raised(trace: Trace, name: str) -> Trace:
+def _with_shapeable_rates(trace: Trace, name: str) -> Trace:
     """With rates that can be shaped."""
     if not any(row.rate_up for row in trace.rows) or not any(row.rate_down for row in trace.rows):
         raise BadInput(f"{name}: its rate is never above zero; an outage belongs in [[timeline]]")
@@ -174,15 +174,15 @@ def _raised(trace: Trace, name: str) -> Trace:
     return Trace(trace.seconds, tuple(raised))
 
 
-def beside(tree: Any, folder: Path) -> Any:
+def resolve_trace_paths(tree: Any, folder: Path) -> Any:
     """A scenario's tree in which files of traces beside the scenario's own have their full path."""
     if isinstance(tree, dict):
-        return {key: _traced(key, value, folder) for key, value in tree.items()}
-    return [beside(part, folder) for part in tree] if isinstance(tree, list) else tree
+        return {key: _resolved_path(key, value, folder) for key, value in tree.items()}
+    return [resolve_trace_paths(part, folder) for part in tree] if isinstance(tree, list) else tree
 
 
-def _traced(key: str, value: Any, folder: Path) -> Any:
+def _resolved_path(key: str, value: Any, folder: Path) -> Any:
     if key != "trace" or not isinstance(value, str) or value in profiles.traces():
-        return beside(value, folder)
+        return resolve_trace_paths(value, folder)
     path = (folder / value).resolve()
     return str(path) if path.is_file() else value

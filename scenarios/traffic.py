@@ -13,14 +13,14 @@ from scenarios.suggestions import did_you_mean
 
 def check(scenario: Scenario) -> None:
     """BadInput for a flow between hosts that are not there, or that no switch connects."""
-    links = wiring.links(wiring.topo(scenario), scenario) if scenario.traffic else ()
+    links = wiring.link_specs(wiring.build_topology(scenario), scenario) if scenario.traffic else ()
     hosts = list(dict.fromkeys(link.host for link in links))
     for number, flow in enumerate(scenario.traffic, 1):
         place = f"traffic.{number}"
         for key, host in (("from", flow.sender), ("to", flow.to)):
             if host not in hosts:
                 raise BadInput(f'{place}.{key}: no host "{host}"; {did_you_mean(host, hosts)}')
-        near = [h for h in hosts if h != flow.sender and _shared(flow.sender, h, links)]
+        near = [h for h in hosts if h != flow.sender and _shared_switches(flow.sender, h, links)]
         if flow.to not in near:
             raise BadInput(
                 f"{place}.to: no switch connects {flow.sender} with {flow.to}, and hosts do not "
@@ -28,13 +28,13 @@ def check(scenario: Scenario) -> None:
             )
 
 
-def planned(scenario: Scenario, links: Sequence[LinkSpec]) -> tuple[Flow, ...]:
+def plan_flows(scenario: Scenario, links: Sequence[LinkSpec]) -> tuple[Flow, ...]:
     """Every flow with the switch it crosses, in numbers."""
     return tuple(
         Flow(
             sender=flow.sender,
             receiver=flow.to,
-            switch=_shared(flow.sender, flow.to, links)[0],
+            switch=_shared_switches(flow.sender, flow.to, links)[0],
             kind=flow.kind,
             rate=bits_per_second(flow.rate),
             on=None if flow.on is None else seconds(flow.on),
@@ -46,7 +46,7 @@ def planned(scenario: Scenario, links: Sequence[LinkSpec]) -> tuple[Flow, ...]:
     )
 
 
-def _shared(one: str, other: str, links: Sequence[LinkSpec]) -> list[str]:
+def _shared_switches(one: str, other: str, links: Sequence[LinkSpec]) -> list[str]:
     """The switches that both hosts have a link to."""
     there = {link.switch for link in links if link.host == other}
     return [link.switch for link in links if link.host == one and link.switch in there]

@@ -11,7 +11,7 @@ from netem import topologies
 from netem.shaping import default_queue, frames_in_flight
 from protocols import registry
 from scenarios import quantities, trace_files
-from scenarios.events import Handover
+from scenarios.events import ScheduledHandover
 from scenarios.schema import Scenario
 from scenarios.sections import Link
 
@@ -65,12 +65,12 @@ def _first_row(link: Link, name: str, seed: int) -> int:
     return random.Random(f"{seed}/trace/{name}").randrange(rows)
 
 
-def members(scenario: Scenario, heard: Sequence[int]) -> list[int]:
+def joined_cells(scenario: Scenario, heard: Sequence[int]) -> list[int]:
     """Of the cells that a client hears, those that it belongs to under the scenario's method."""
     return list(heard if registry.method(scenario.protocol.name).hears_all_cells else heard[:1])
 
 
-def visited(scenario: Scenario) -> list[list[int]]:
+def later_cells(scenario: Scenario) -> list[list[int]]:
     """For every client the cells (from 0) that it may come to belong to, besides those at first."""
     topology = scenario.topology
     if topology.kind != "cells":
@@ -78,11 +78,11 @@ def visited(scenario: Scenario) -> list[list[int]]:
     every = range(topology.cells or 0) if scenario.mobility else ()
     reached = {f"client{number}": set(every) for number in range(1, topology.client_count + 1)}
     for event in scenario.timeline:
-        if isinstance(event, Handover):
-            reached[event.client].update(members(scenario, [cell - 1 for cell in event.to]))
+        if isinstance(event, ScheduledHandover):
+            reached[event.client].update(joined_cells(scenario, [cell - 1 for cell in event.to]))
     return [
-        sorted(cells.difference(members(scenario, home)))
-        for cells, home in zip(reached.values(), topology.homes, strict=True)
+        sorted(cells.difference(joined_cells(scenario, home)))
+        for cells, home in zip(reached.values(), topology.cells_by_client, strict=True)
     ]
 
 
@@ -91,21 +91,21 @@ def topology_numbers(scenario: Scenario) -> dict[str, Any]:
     topology = scenario.topology
     if topology.kind != "cells":
         return topology.model_dump(exclude={"kind"}, exclude_none=True)
-    homes = [list(home) for home in topology.homes]
+    homes = [list(home) for home in topology.cells_by_client]
     numbers = {"cells": topology.cells, "cloud": bool(topology.cloud), "homes": homes}
     visits = [
         [cell for cell in cells if cell not in home]
-        for cells, home in zip(visited(scenario), homes, strict=True)
+        for cells, home in zip(later_cells(scenario), homes, strict=True)
     ]
     return numbers | ({"visits": visits} if any(visits) else {})
 
 
-def topo(scenario: Scenario) -> Any:
+def build_topology(scenario: Scenario) -> Any:
     """The scenario's Mininet topology."""
     return topologies.build(scenario.topology.kind, topology_numbers(scenario))
 
 
-def links(built: Any, scenario: Scenario) -> tuple[LinkSpec, ...]:
+def link_specs(built: Any, scenario: Scenario) -> tuple[LinkSpec, ...]:
     """Every link of the topology, shaped as the scenario says for its tier."""
     specs = []
     for host, switch, parameters in built.links(sort=False, withInfo=True):

@@ -31,7 +31,7 @@ def test_every_link_and_picture_of_a_page_is_there(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_command_of_a_page_is_understood(page: Path) -> None:
-    known = {*loader.library(), *sweeps.shipped()}
+    known = {*loader.library(), *sweeps.library()}
     for line in _commands(page.read_text()):
         named = commands.parser().parse_args(shlex.split(line))
         asked = getattr(named, "scenario", None) or getattr(named, "file", None)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cli.display import round_words
-from cli.sweep.directories import Place, summary_of
+from cli.display import describe_round
+from cli.sweep.directories import RunPaths, summary_of
 from contracts import progress
 from contracts.project import ROOT
 from netem import syscalls
@@ -20,7 +20,7 @@ _TAIL_BYTES = 4096
 
 
 @dataclass(frozen=True)
-class Ended:
+class RunOutcome:
     """How a run ended, and after how many seconds here; `failure` is its cause when it broke."""
 
     run: SweepRun
@@ -29,15 +29,15 @@ class Ended:
     failure: str | None
 
 
-class Running:
+class RunningChild:
     """A run under way: its process leads a session of its own, and ends with the sweep."""
 
     def __init__(
-        self, run: SweepRun, found: Place, command: list[str], lock: int, jobs: int
+        self, run: SweepRun, paths: RunPaths, command: list[str], lock: int, jobs: int
     ) -> None:
-        self.run, self._place, self._began = run, found, time.monotonic()
+        self.run, self._paths, self._began = run, paths, time.monotonic()
         sweep = os.getpid()
-        with found.log.open("wb") as log:
+        with paths.log.open("wb") as log:
             self.process = subprocess.Popen(
                 command,
                 cwd=ROOT,
@@ -45,14 +45,14 @@ class Running:
                 | {
                     "TTY_COMPATIBLE": "0",  # plain lines, whatever is in there
                     RUNS_AT_ONCE: str(jobs),
-                    progress.FILE: str(found.progress),
+                    progress.FILE: str(paths.progress),
                 },
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
                 start_new_session=True,  # Ctrl-C is for the sweep, which then ends its runs
                 pass_fds=(lock,),
-                preexec_fn=lambda: _end_with(sweep),
+                preexec_fn=lambda: _die_with_sweep(sweep),
             )
 
     @property
@@ -62,27 +62,27 @@ class Running:
 
     def progress(self) -> str:
         """The last round that it wrote down; before the first one, the last thing it said."""
-        if (now := progress.read(self._place.progress)) is not None:
-            return round_words(now)
-        return (_last_lines(self._place.log) or [""])[-1]
+        if (now := progress.read(self._paths.progress)) is not None:
+            return describe_round(now)
+        return (_last_lines(self._paths.log) or [""])[-1]
 
-    def forget_progress(self) -> None:
+    def remove_progress_file(self) -> None:
         """For a process that is gone: take away the file in which it wrote its progress."""
-        progress.remove(self._place.progress)
+        progress.remove(self._paths.progress)
 
-    def ended(self) -> Ended:
+    def outcome(self) -> RunOutcome:
         """For a process that is gone."""
-        self.forget_progress()
-        summary = summary_of(self._place.directory) or {}
+        self.remove_progress_file()
+        summary = summary_of(self._paths.directory) or {}
         code, failure = self.process.returncode, None
         if code != 0 or not summary or summary.get("failure") is not None:
             how = f"ended by signal {-code}" if code < 0 else f"exit code {code}"
-            said = (_last_lines(self._place.log) or ["it said nothing"])[-1]
-            failure = f"{said} ({how}; see {self._place.log})"
-        return Ended(self.run, self.seconds, summary, failure)
+            said = (_last_lines(self._paths.log) or ["it said nothing"])[-1]
+            failure = f"{said} ({how}; see {self._paths.log})"
+        return RunOutcome(self.run, self.seconds, summary, failure)
 
 
-def _end_with(sweep: int) -> None:
+def _die_with_sweep(sweep: int) -> None:
     """In the new process: have the kernel interrupt it should the sweep be killed."""
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     syscalls.die_with_parent(signal.SIGTERM)

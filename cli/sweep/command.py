@@ -8,13 +8,13 @@ from typing import Any
 from rich.console import Console
 
 from cli.live import LiveView
-from cli.sweep.core_shares import jobs_at_once, sharing_cores
-from cli.sweep.directories import claimed, finished
+from cli.sweep.core_shares import jobs_at_once, share_cores
+from cli.sweep.directories import is_finished, locked_directory
 from cli.sweep.display import SweepDisplay
-from cli.sweep.runs import Command, metronome_run, run_all
+from cli.sweep.runs import ChildCommand, metronome_command, run_all
 from contracts.errors import BadInput
 from scenarios import sweeps
-from scenarios.expansion import Options, SweepRun, expand
+from scenarios.expansion import SweepOptions, SweepRun, expand
 from scenarios.sweeps import Sweep
 
 SWEEPS = Path("sweeps")
@@ -29,16 +29,16 @@ def sweep(
     jobs: int | None,
     out: str | None,
     data_dir: Path | None,
-    command: Command | None = None,
+    command: ChildCommand | None = None,
     live: int | None = None,
 ) -> int:
     """Run what is not there yet, then compare; 1 when a run broke, 130 when interrupted."""
     table = sweeps.read(name_or_file)
-    runs = expand(table, Options(size, _numbers(seeds), changes))
-    return run_table(table, runs, jobs, directory_of(table, out), data_dir, command, live)
+    runs = expand(table, SweepOptions(size, _parse_seeds(seeds), changes))
+    return run_table(table, runs, jobs, sweep_directory(table, out), data_dir, command, live)
 
 
-def directory_of(table: Sweep, out: str | None) -> Path:
+def sweep_directory(table: Sweep, out: str | None) -> Path:
     """Where its runs go."""
     return Path(out or SWEEPS / table.name).resolve()
 
@@ -49,27 +49,27 @@ def run_table(
     jobs: int | None,
     directory: Path,
     data_dir: Path | None,
-    command: Command | None = None,
+    command: ChildCommand | None = None,
     live: int | None = None,
 ) -> int:
     """All of `sweep` that comes after its words are understood."""
     _check_baseline(table, runs)
     _check_rho(table, runs)
     jobs = jobs_at_once(runs, jobs)
-    runs = sharing_cores(runs, jobs)
+    runs = share_cores(runs, jobs)
     view, console = LiveView(live), Console()
-    with claimed(directory) as lock:
-        left = [run for run in runs if not finished(directory, run)]
+    with locked_directory(directory) as lock:
+        left = [run for run in runs if not is_finished(directory, run)]
         display = SweepDisplay(len(runs), len(runs) - len(left), console)
         shown = [directory / run.id for run in runs]
         try:
             with view.showing(shown, console.print), display:
                 ended = run_all(
-                    left, directory, jobs, command or metronome_run(data_dir), display, lock
+                    left, directory, jobs, command or metronome_command(data_dir), display, lock
                 )
         except KeyboardInterrupt:
             count = f"{display.finished} of {len(runs)} runs are finished"
-            _say(f"interrupted; {count}, and the same command goes on from here")
+            _print_error(f"interrupted; {count}, and the same command goes on from here")
             return INTERRUPTED
         broken = [run.run.id for run in ended if run.failure is not None]
         return _conclude(table, directory, runs, broken)
@@ -83,23 +83,25 @@ def _conclude(
 
     code = 0
     ids = [run.id for run in runs]
-    told = _told(table, [run for run in runs if run.id not in broken])
+    options = _comparison_options(table, [run for run in runs if run.id not in broken])
     there = [str(directory / name) for name in ids if (directory / name).is_dir()]
     if len(broken) < len(ids):
         try:
-            code = compare(there, table.target, table.baseline, out=str(directory), **told)
+            code = compare(there, table.target, table.baseline, out=str(directory), **options)
         except BadInput as error:
             if not broken:
                 raise
-            _say(str(error))  # perhaps the baseline is what broke
+            _print_error(str(error))  # perhaps the baseline is what broke
     if broken:
         names = ", ".join(broken)
-        _say(f"{len(broken)} of {len(ids)} runs failed: {names}; the same command repeats them")
+        _print_error(
+            f"{len(broken)} of {len(ids)} runs failed: {names}; the same command repeats them"
+        )
         code = 1
     return code
 
 
-def _told(table: Sweep, runs: Sequence[SweepRun]) -> dict[str, Any]:
+def _comparison_options(table: Sweep, runs: Sequence[SweepRun]) -> dict[str, Any]:
     """What else the comparison is to do: over the settings of its grids, and at its rho."""
     from reports.comparison.labels import identity
     from reports.comparison.over_settings import MOST_KEYS
@@ -109,8 +111,8 @@ def _told(table: Sweep, runs: Sequence[SweepRun]) -> dict[str, Any]:
     keys = grids[0] if len({frozenset(grid) for grid in grids}) == 1 else []
     identities = [identity(run.scenario.model_dump(exclude_none=True)) for run in runs]
     over = [key for key in keys if varies(key, identities)]
-    told: dict[str, Any] = {"over": over} if 0 < len(over) <= MOST_KEYS else {}
-    return told if table.rho is None else told | {"rho": table.rho}
+    options: dict[str, Any] = {"over": over} if 0 < len(over) <= MOST_KEYS else {}
+    return options if table.rho is None else options | {"rho": table.rho}
 
 
 def _check_rho(table: Sweep, runs: Sequence[SweepRun]) -> None:
@@ -154,7 +156,7 @@ def _check_baseline(table: Sweep, runs: Sequence[SweepRun]) -> None:
     compare_runs(to_come, target=table.target, baseline=table.baseline)
 
 
-def _numbers(seeds: str | None) -> list[int] | None:
+def _parse_seeds(seeds: str | None) -> list[int] | None:
     if seeds is None:
         return None
     try:
@@ -163,5 +165,5 @@ def _numbers(seeds: str | None) -> list[int] | None:
         raise BadInput(f"--seeds {seeds}: not numbers; write it like --seeds 1,2,3") from None
 
 
-def _say(sentence: str) -> None:
+def _print_error(sentence: str) -> None:
     print(f"metronome: {sentence}", file=sys.stderr)

@@ -20,7 +20,7 @@ def jobs_at_once(runs: Sequence[SweepRun], asked: int | None) -> int:
     return min(asked or _cores(), len(runs))
 
 
-def sharing_cores(runs: Sequence[SweepRun], jobs: int) -> list[SweepRun]:
+def share_cores(runs: Sequence[SweepRun], jobs: int) -> list[SweepRun]:
     """The runs with as many workers each as leave the others theirs."""
     return [_with_workers(run, max(1, _cores() // jobs)) for run in runs]
 

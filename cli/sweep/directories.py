@@ -22,7 +22,7 @@ _MARKS = {entry.name for entry in (RunDirectory.plan, RunDirectory.scenario, Run
 
 
 @dataclass(frozen=True)
-class Place:
+class RunPaths:
     """One run's directory, and beside it what it was told to run, what it said, how far it is."""
 
     directory: Path
@@ -31,14 +31,14 @@ class Place:
     progress: Path  # while it goes on
 
 
-def place(out: Path, run: SweepRun) -> Place:
+def run_paths(out: Path, run: SweepRun) -> RunPaths:
     """Where this run of a sweep keeps its files."""
     beside = (out / f"{run.id}.{ending}" for ending in ("toml", "log", "progress.json"))
-    return Place(out / run.id, *beside)
+    return RunPaths(out / run.id, *beside)
 
 
 @contextlib.contextmanager
-def claimed(out: Path) -> Iterator[int]:
+def locked_directory(out: Path) -> Iterator[int]:
     """Make the directory and hold it against other sweeps; yields the lock's descriptor.
 
     Runs inherit it: should the sweep be killed, the next one cannot begin before they have ended.
@@ -60,9 +60,9 @@ def claimed(out: Path) -> Iterator[int]:
         yield lock.fileno()
 
 
-def finished(out: Path, run: SweepRun) -> bool:
+def is_finished(out: Path, run: SweepRun) -> bool:
     """Whether this very run is there, whole; BadInput when its place is taken by something else."""
-    directory = place(out, run).directory
+    directory = run_paths(out, run).directory
     if directory.is_symlink() or (directory.exists() and not directory.is_dir()):
         raise BadInput(f"{directory}: in the way, and no run; move it or name another --out")
     if not directory.exists():
@@ -81,12 +81,12 @@ def finished(out: Path, run: SweepRun) -> bool:
     return False
 
 
-def clear(found: Place) -> None:
+def remove_attempt(paths: RunPaths) -> None:
     """Take away what an attempt left that did not finish."""
-    if found.directory.exists():
-        shutil.rmtree(found.directory)
-    found.log.unlink(missing_ok=True)
-    progress.remove(found.progress)
+    if paths.directory.exists():
+        shutil.rmtree(paths.directory)
+    paths.log.unlink(missing_ok=True)
+    progress.remove(paths.progress)
 
 
 def summary_of(directory: Path) -> dict[str, Any] | None:

@@ -8,7 +8,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from cli.sweep.child import Ended, Running
+from cli.sweep.child import RunningChild, RunOutcome
 from reports.wording import duration, percent
 from scenarios.expansion import SweepRun
 
@@ -42,17 +42,17 @@ class SweepDisplay:
         if not self._console.is_terminal:
             self._print(f"{run.id}: started ({self._started} of {self._total})")
 
-    def ended(self, ended: Ended) -> None:
+    def ended(self, ended: RunOutcome) -> None:
         """Show how a run ended."""
         self._ended += 1
         count = f"({self._ended} of {self._total}, took {duration(ended.seconds)})"
         if ended.failure is None:
             self.finished += 1
-            self._print(f"{ended.run.id}: {outcome(ended.summary)} {count}")
+            self._print(f"{ended.run.id}: {describe_summary(ended.summary)} {count}")
         else:
             self._print(f"{ended.run.id}: FAILED: {ended.failure} {count}", style="bold red")
 
-    def tick(self, running: Sequence[Running], waiting: Sequence[SweepRun]) -> None:
+    def tick(self, running: Sequence[RunningChild], waiting: Sequence[SweepRun]) -> None:
         """Refresh the live lines of the runs under way and of those that wait."""
         if self._console.is_terminal:
             room = max(0, self._console.height - len(running) - _OTHER_LINES)
@@ -63,7 +63,9 @@ class SweepDisplay:
         runs = "1 run" if running == 1 else f"{running} runs"
         self._print(f"ending {runs}, which may take some seconds")
 
-    def _lines(self, running: Sequence[Running], waiting: Sequence[SweepRun], room: int) -> Group:
+    def _lines(
+        self, running: Sequence[RunningChild], waiting: Sequence[SweepRun], room: int
+    ) -> Group:
         table = Table.grid(padding=(0, 2), expand=True)
         names = [len(self._name(run)) for run in (*(child.run for child in running), *waiting)]
         table.add_column(no_wrap=True, width=max(names, default=0))
@@ -87,7 +89,7 @@ class SweepDisplay:
         self._console.print(text, style=style, highlight=False, markup=False, soft_wrap=True)
 
 
-def outcome(summary: dict[str, Any]) -> str:
+def describe_summary(summary: dict[str, Any]) -> str:
     """Accuracy, elapsed time and time to the target, as far as there are any."""
     parts = []
     if (accuracy := summary.get("final_accuracy")) is not None:

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from cli.sweep.child import Ended, Running
-from cli.sweep.directories import Place, clear, place
+from cli.sweep.child import RunningChild, RunOutcome
+from cli.sweep.directories import RunPaths, remove_attempt, run_paths
 from contracts.errors import BadInput
 from netem.spool import clear_abandoned
 from scenarios import loader
@@ -19,7 +19,7 @@ from scenarios.expansion import SweepRun
 _POLL_SECONDS = 0.2
 _PATIENCE_SECONDS = 60.0  # for an interrupted run to end its guest and write its records
 
-Command = Callable[[Place], list[str]]
+ChildCommand = Callable[[RunPaths], list[str]]
 
 
 class Display(Protocol):
@@ -28,32 +28,37 @@ class Display(Protocol):
     def started(self, run: SweepRun) -> None:
         """Show that a run has begun."""
 
-    def ended(self, ended: Ended) -> None:
+    def ended(self, ended: RunOutcome) -> None:
         """Show how a run ended."""
 
-    def tick(self, running: Sequence[Running], waiting: Sequence[SweepRun]) -> None:
+    def tick(self, running: Sequence[RunningChild], waiting: Sequence[SweepRun]) -> None:
         """Refresh what is shown of the runs under way and of those that wait."""
 
     def interrupted(self, running: int) -> None:
         """Show that the runs under way are being ended."""
 
 
-def metronome_run(data_dir: Path | None) -> Command:
+def metronome_command(data_dir: Path | None) -> ChildCommand:
     """The child's command: this same program, told to run one scenario."""
     data = ["--data", str(data_dir)] if data_dir else []
 
-    def command(found: Place) -> list[str]:
-        paths = [str(found.scenario), "--out", str(found.directory)]
-        return [sys.executable, "-m", "cli", "run", *paths, *data]
+    def command(paths: RunPaths) -> list[str]:
+        words = [str(paths.scenario), "--out", str(paths.directory)]
+        return [sys.executable, "-m", "cli", "run", *words, *data]
 
     return command
 
 
 def run_all(
-    runs: Sequence[SweepRun], out: Path, jobs: int, command: Command, display: Display, lock: int
-) -> list[Ended]:
+    runs: Sequence[SweepRun],
+    out: Path,
+    jobs: int,
+    command: ChildCommand,
+    display: Display,
+    lock: int,
+) -> list[RunOutcome]:
     """Run them, at most `jobs` at once; however this ends, none is left running."""
-    waiting, running, ended = deque(runs), list[Running](), list[Ended]()
+    waiting, running, ended = deque(runs), list[RunningChild](), list[RunOutcome]()
     try:
         while waiting or running:
             while waiting and len(running) < jobs:
@@ -64,7 +69,7 @@ def run_all(
             time.sleep(_POLL_SECONDS)
             for child in [child for child in running if child.process.poll() is not None]:
                 running.remove(child)
-                ended.append(child.ended())
+                ended.append(child.outcome())
                 display.ended(ended[-1])
     finally:
         if running:
@@ -73,17 +78,17 @@ def run_all(
     return ended
 
 
-def _start(run: SweepRun, out: Path, command: Command, lock: int, jobs: int) -> Running:
-    found = place(out, run)
+def _start(run: SweepRun, out: Path, command: ChildCommand, lock: int, jobs: int) -> RunningChild:
+    paths = run_paths(out, run)
     try:
-        clear(found)
-        found.scenario.write_text(loader.dump(run.scenario), encoding="utf-8")
-        return Running(run, found, command(found), lock, jobs)
+        remove_attempt(paths)
+        paths.scenario.write_text(loader.dump(run.scenario), encoding="utf-8")
+        return RunningChild(run, paths, command(paths), lock, jobs)
     except OSError as error:
-        raise BadInput(f"{found.directory}: cannot be run ({error}); correct that") from None
+        raise BadInput(f"{paths.directory}: cannot be run ({error}); correct that") from None
 
 
-def _end(running: Sequence[Running]) -> None:
+def _end(running: Sequence[RunningChild]) -> None:
     """Interrupt them and wait; what does not listen is killed, and what it left cleared away."""
     ends = (signal.SIGINT, signal.SIGTERM)
     before = [signal.signal(number, signal.SIG_IGN) for number in ends]
@@ -98,7 +103,7 @@ def _end(running: Sequence[Running]) -> None:
             stubborn = True
             child.process.kill()
             child.process.wait()
-        child.forget_progress()
+        child.remove_progress_file()
     if stubborn:
         clear_abandoned()
     for number, handler in zip(ends, before, strict=True):

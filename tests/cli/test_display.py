@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from cli import display
-from cli.display import RunDisplay, round_words
+from cli.display import RunDisplay, describe_round
 from contracts import progress
 from contracts.status import BuildingNetwork, NodeLost, RoundEnded, StartingNodes, Training
 
@@ -136,6 +136,8 @@ def test_progress_is_written_down_as_it_is_shown(
 
     found = progress.read(file)
     assert found == progress.Progress(1, 4, elapsed=63.0, seconds_left=30.0, accuracy=0.714)
-    assert round_words(found) == "round 1/4  accuracy 71.4%  elapsed 1 min 3 s  about 30.0 s left"
+    assert (
+        describe_round(found) == "round 1/4  accuracy 71.4%  elapsed 1 min 3 s  about 30.0 s left"
+    )
     if not terminal:
-        assert shown(on).splitlines() == [round_words(found)]
+        assert shown(on).splitlines() == [describe_round(found)]

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from cli import commands
-from cli.links import links, study_table
+from cli.links import link_sweep, links
 from cli.sweep import runs
-from cli.sweep.directories import Place
+from cli.sweep.directories import RunPaths
 from contracts.errors import BadInput
-from scenarios.expansion import Options, expand
+from scenarios.expansion import SweepOptions, expand
 from scenarios.loader import load
 from tests.support.compared_runs import write_run
 
@@ -18,8 +18,8 @@ TEMPO = "tempo-fashionmnist-dirichlet-0.1"
 
 
 def test_a_study_is_a_sweep_over_the_tiers_profiles() -> None:
-    table = study_table(TEMPO, "edge-cloud", ["fibre", "3g"], seeds=2, variants=["tempo"])
-    runs = expand(table, Options())
+    table = link_sweep(TEMPO, "edge-cloud", ["fibre", "3g"], seeds=2, variants=["tempo"])
+    runs = expand(table, SweepOptions())
 
     assert table.name == f"links-{TEMPO}-edge-cloud"
     assert [run.id.removeprefix(f"{TEMPO}-small-tempo-edge-cloud-") for run in runs] == [
@@ -61,7 +61,7 @@ def test_bad_words_are_refused_in_one_sentence(
 
 def test_a_scenario_that_is_not_there_is_named() -> None:
     with pytest.raises(BadInput, match="tempo-fashion"):
-        study_table("tempo-fashion", "edge-cloud", ["fibre", "lte"])
+        link_sweep("tempo-fashion", "edge-cloud", ["fibre", "lte"])
 
 
 def test_a_study_ends_with_table_figure_and_conclusion(
@@ -72,7 +72,7 @@ def test_a_study_ends_with_table_figure_and_conclusion(
     shares = {"fibre": {"client compute": 0.9, "edge-cloud up": 0.1}}
     shares["3g"] = {"client compute": 0.2, "edge-cloud up": 0.8}
 
-    def command(place: Place) -> list[str]:
+    def command(place: RunPaths) -> list[str]:
         """Leaves the records of a run in its place, as the run would."""
         tree = load(str(place.scenario)).model_dump(exclude_none=True)
         profile = tree["links"]["edge-cloud"]["profile"]

@@ -26,7 +26,7 @@ def test_list_shows_every_scenario_and_sweep_by_name(capsys: pytest.CaptureFixtu
     assert commands.main(["list"]) == 0
 
     shown = capsys.readouterr().out
-    for name in (*loader.library(), *sweeps.shipped()):
+    for name in (*loader.library(), *sweeps.library()):
         assert name in shown
 
 

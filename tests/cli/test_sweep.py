@@ -10,7 +10,7 @@ import pytest
 from cli import compare
 from cli.sweep import core_shares, runs
 from cli.sweep.command import sweep
-from cli.sweep.core_shares import jobs_at_once, sharing_cores
+from cli.sweep.core_shares import jobs_at_once, share_cores
 from contracts.errors import BadInput
 from scenarios import loader
 from tests.support.sweep_stand_ins import FAILS, Programs, some_runs
@@ -184,11 +184,11 @@ def test_runs_share_the_cores(
     runs = some_runs(count)
 
     assert jobs_at_once(runs, asked) == jobs
-    assert {run.scenario.compute.workers for run in sharing_cores(runs, jobs)} == {workers}
+    assert {run.scenario.compute.workers for run in share_cores(runs, jobs)} == {workers}
 
 
 def test_the_scenarios_own_number_of_workers_stays() -> None:
-    [run] = sharing_cores(some_runs(1, compute={"workers": 5}), 1)
+    [run] = share_cores(some_runs(1, compute={"workers": 5}), 1)
 
     assert run.scenario.compute.workers == 5
 

@@ -7,8 +7,8 @@ from typing import Any, cast
 import pytest
 from rich.console import Console
 
-from cli.sweep.child import Ended, Running
-from cli.sweep.display import SweepDisplay, outcome
+from cli.sweep.child import RunningChild, RunOutcome
+from cli.sweep.display import SweepDisplay, describe_summary
 from tests.support.sweep_stand_ins import some_runs
 
 
@@ -31,8 +31,8 @@ def shown(on: Console) -> str:
     return on.file.getvalue()
 
 
-def under_way(*words: str) -> list[Running]:
-    return [cast(Running, Child(number, text)) for number, text in enumerate(words, 1)]
+def under_way(*words: str) -> list[RunningChild]:
+    return [cast(RunningChild, Child(number, text)) for number, text in enumerate(words, 1)]
 
 
 def test_elsewhere_than_on_a_terminal_each_run_has_a_line_at_its_start_and_end() -> None:
@@ -44,8 +44,8 @@ def test_elsewhere_than_on_a_terminal_each_run_has_a_line_at_its_start_and_end()
         display.started(first)
         display.started(second)
         display.tick(under_way("round 1/2  [bold]"), [])
-        display.ended(Ended(second, 9.0, {}, "no [link] (exit code 1; see seed2.log)"))
-        display.ended(Ended(first, 12.0, summary, None))
+        display.ended(RunOutcome(second, 9.0, {}, "no [link] (exit code 1; see seed2.log)"))
+        display.ended(RunOutcome(first, 12.0, summary, None))
 
     assert shown(on).splitlines() == [
         "already there: 3 of 5 runs",
@@ -68,7 +68,7 @@ def test_elsewhere_than_on_a_terminal_each_run_has_a_line_at_its_start_and_end()
 def test_an_outcome_says_whether_the_target_was_reached(
     summary: dict[str, Any], words: str
 ) -> None:
-    assert outcome(summary) == words
+    assert describe_summary(summary) == words
 
 
 def test_on_a_terminal_each_run_under_way_has_a_line() -> None:

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from cli.sweep import runs
-from cli.sweep.child import Ended
-from cli.sweep.directories import claimed, finished
-from cli.sweep.runs import metronome_run, run_all
+from cli.sweep.child import RunOutcome
+from cli.sweep.directories import is_finished, locked_directory
+from cli.sweep.runs import metronome_command, run_all
 from contracts.errors import BadInput
 from contracts.project import ROOT
 from scenarios import loader
@@ -39,11 +39,11 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def go(out: Path, programs: Programs, watcher: Watcher, count: int = 2, jobs: int = 2) -> None:
-    with claimed(out) as lock:
+    with locked_directory(out) as lock:
         run_all(some_runs(count), out, jobs, programs, watcher, lock)
 
 
-def failures(outcomes: list[Ended]) -> dict[str, str | None]:
+def failures(outcomes: list[RunOutcome]) -> dict[str, str | None]:
     return {ended.run.id: ended.failure for ended in outcomes}
 
 
@@ -57,7 +57,7 @@ def test_every_run_gets_its_resolved_scenario_and_leaves_its_log(tmp_path: Path)
     for run in some_runs(3):
         assert loader.load(str(tmp_path / f"{run.id}.toml")) == run.scenario
         assert "round 1/2" in (tmp_path / f"{run.id}.log").read_text()
-        assert finished(tmp_path, run)
+        assert is_finished(tmp_path, run)
 
 
 @pytest.mark.parametrize("jobs", [1, 3])
@@ -156,7 +156,7 @@ def test_ctrl_c_ends_the_runs_and_keeps_those_that_finished(tmp_path: Path) -> N
     running = [process_id(tmp_path / name) for name in ("seed2", "seed3")]
     assert not any(pid is None or alive(pid) for pid in running)
     assert programs.started == ["seed1", "seed2", "seed3"]
-    assert [finished(tmp_path, run) for run in some_runs(4)] == [True, False, False, False]
+    assert [is_finished(tmp_path, run) for run in some_runs(4)] == [True, False, False, False]
 
 
 def test_a_run_that_does_not_listen_is_killed_in_the_end(
@@ -185,11 +185,11 @@ def test_a_place_that_cannot_be_written_ends_the_sweep_with_a_sentence(tmp_path:
 
 
 def test_the_child_is_this_program_told_to_run_the_scenario(tmp_path: Path) -> None:
-    from cli.sweep.directories import place
+    from cli.sweep.directories import run_paths
 
-    found = place(tmp_path, some_runs()[0])
+    found = run_paths(tmp_path, some_runs()[0])
 
-    command = metronome_run(Path("/data"))(found)
+    command = metronome_command(Path("/data"))(found)
 
     paths = [str(tmp_path / "seed1.toml"), "--out", str(tmp_path / "seed1"), "--data", "/data"]
     assert command == [sys.executable, "-m", "cli", "run", *paths]
@@ -262,10 +262,13 @@ def test_a_killed_sweep_takes_its_runs_along_and_a_new_one_waits_for_them(
     process = start(GOES_ON)
     wait_until(lambda: two_are_under_way(tmp_path / "out"), 60)
 
-    with pytest.raises(BadInput, match="another sweep is at work here"), claimed(tmp_path / "out"):
+    with (
+        pytest.raises(BadInput, match="another sweep is at work here"),
+        locked_directory(tmp_path / "out"),
+    ):
         pass
     process.kill()
 
     wait_until(lambda: not any(map(alive, pids(tmp_path / "out"))), PATIENCE)
-    with claimed(tmp_path / "out"):
+    with locked_directory(tmp_path / "out"):
         pass

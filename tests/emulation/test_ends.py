@@ -29,7 +29,7 @@ def rounds_recorded(folder: Path) -> bool:
 
 @pytest.mark.parametrize("backend", ["guest", "native"])
 def test_ctrl_c_ends_everything_and_keeps_the_records(tmp_path: Path, backend: str) -> None:
-    before = emulated.traces()
+    before = emulated.leftovers()
     process = start(tmp_path, STAR, "--backend", backend, *LONG)
     wait_until(lambda: rounds_recorded(tmp_path))
 
@@ -37,7 +37,7 @@ def test_ctrl_c_ends_everything_and_keeps_the_records(tmp_path: Path, backend: s
     output, _ = process.communicate(timeout=60)
 
     assert process.returncode == 130, output
-    assert emulated.traces() == before
+    assert emulated.leftovers() == before
     summary = json.loads((tmp_path / "run" / "summary.json").read_text())
     assert summary["failure"] == "interrupted"
     assert summary["rounds"] >= 1
@@ -47,7 +47,7 @@ def test_ctrl_c_ends_everything_and_keeps_the_records(tmp_path: Path, backend: s
 def test_after_kill_9_of_the_runner_the_next_run_clears_away_the_rest(
     tmp_path: Path, backend: str
 ) -> None:
-    before = emulated.traces()
+    before = emulated.leftovers()
     (tmp_path / "killed").mkdir()
     process = start(tmp_path / "killed", STAR, "--backend", backend, *LONG)
     wait_until(lambda: rounds_recorded(tmp_path / "killed"))
@@ -57,7 +57,7 @@ def test_after_kill_9_of_the_runner_the_next_run_clears_away_the_rest(
     outcome = emulated.run(STAR, tmp_path / "next", "--backend", backend)
 
     assert outcome.code == 0, outcome.output
-    assert emulated.traces() == before
+    assert emulated.leftovers() == before
 
 
 def native_node(name: str) -> psutil.Process:
@@ -67,7 +67,7 @@ def native_node(name: str) -> psutil.Process:
 
 
 def test_a_node_that_dies_ends_the_run_with_its_name(tmp_path: Path) -> None:
-    before = emulated.traces()
+    before = emulated.leftovers()
     process = start(tmp_path, STAR, "--backend", "native", *LONG)
     wait_until(lambda: rounds_recorded(tmp_path))
 
@@ -76,7 +76,7 @@ def test_a_node_that_dies_ends_the_run_with_its_name(tmp_path: Path) -> None:
 
     assert process.returncode == 1, output
     assert "client2: its process was ended by signal 9" in output
-    assert emulated.traces() == before
+    assert emulated.leftovers() == before
     assert json.loads((tmp_path / "run" / "summary.json").read_text())["rounds"] >= 1
 
 

@@ -19,12 +19,12 @@ pytestmark = pytest.mark.emulation
 def test_a_tree_in_the_guest_trains_and_leaves_every_record_and_nothing_else(
     tmp_path: Path,
 ) -> None:
-    before = emulated.traces()
+    before = emulated.leftovers()
 
     outcome = emulated.run(TREE, tmp_path, "--backend", "guest")
 
     assert outcome.code == 0, outcome.output
-    assert emulated.traces() == before
+    assert emulated.leftovers() == before
     left = {path.name for path in outcome.directory.iterdir()}
     assert left >= {
         "scenario.toml",

@@ -36,7 +36,7 @@ def start(folder: Path, *options: str) -> "subprocess.Popen[str]":
 
 
 def test_a_sweep_runs_its_table_compares_it_and_does_not_repeat_it(tmp_path: Path) -> None:
-    before = emulated.traces()
+    before = emulated.leftovers()
 
     first = start(tmp_path, "--jobs", "2")
     output, _ = first.communicate(timeout=240)
@@ -46,7 +46,7 @@ def test_a_sweep_runs_its_table_compares_it_and_does_not_repeat_it(tmp_path: Pat
         summary = json.loads((tmp_path / "out" / name / "summary.json").read_text())
         assert (summary["seed"], summary["rounds"], summary["failure"]) == (seed, 2, None)
     assert (tmp_path / "out" / "comparison.csv").exists()
-    assert emulated.traces() == before
+    assert emulated.leftovers() == before
 
     again = start(tmp_path)
     output, _ = again.communicate(timeout=60)
@@ -74,7 +74,7 @@ def test_a_run_writes_its_progress_where_a_sweep_would_read_it(
 def test_however_a_sweep_is_ended_its_guests_end_and_the_same_command_goes_on(
     tmp_path: Path, number: signal.Signals
 ) -> None:
-    before = emulated.traces()
+    before = emulated.leftovers()
     process = start(tmp_path, "--jobs", "1", "--set", "protocol.rounds=500")
     events = tmp_path / "out" / SEED_1 / "events.jsonl"
     wait_until(lambda: events.exists() and '"phase": "round"' in events.read_text())
@@ -85,7 +85,7 @@ def test_however_a_sweep_is_ended_its_guests_end_and_the_same_command_goes_on(
     if number == signal.SIGINT:
         assert process.returncode == 130, output
         assert "0 of 2 runs are finished, and the same command goes on" in output
-    wait_until(lambda: emulated.traces() == before)
+    wait_until(lambda: emulated.leftovers() == before)
     wait_until(lambda: (tmp_path / "out" / SEED_1 / "summary.json").exists())
     wait_until(lambda: is_free(tmp_path / "out" / ".lock"))  # its run may still be drawing
 

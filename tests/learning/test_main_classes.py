@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from contracts.errors import BadInput
 from learning.data import partitions
-from scenarios.cells import homes
+from scenarios.cells import cells_by_client
 
 NINE = np.random.default_rng(4).permutation(np.arange(1_800) % 9)
-PAPER = homes(3, 6, 2)
+PAPER = cells_by_client(3, 6, 2)
 
 
 def _counts(labels: np.ndarray, part: np.ndarray) -> dict[int, int]:
@@ -48,7 +48,7 @@ def test_a_client_has_two_main_classes_of_its_home_cell_in_equal_numbers(shared:
 def test_clients_get_exactly_their_number_of_samples_and_share_none(
     cells: int, each: int, alone: int, overlap: int, samples: int | None, seed: int
 ) -> None:
-    hears = homes(cells, alone, overlap)
+    hears = cells_by_client(cells, alone, overlap)
     labels = np.arange(cells * each * 200) % (cells * each)
     parts = partitions.make(
         "main-classes", labels, len(hears), samples, None, seed, homes=hears, cells=cells
@@ -66,7 +66,7 @@ def test_clients_get_exactly_their_number_of_samples_and_share_none(
 
 
 def test_clients_of_a_cell_choose_all_pairs_of_its_classes() -> None:
-    parts = _make(2, hears=homes(3, 30, 0))
+    parts = _make(2, hears=cells_by_client(3, 30, 0))
     pairs = [tuple(_counts(NINE, part)) for part in parts[:30]]
     assert set(pairs) == {(0, 1), (0, 2), (1, 2)}
     assert all(pairs.count(pair) >= 4 for pair in set(pairs))
@@ -81,7 +81,7 @@ def test_a_cell_with_one_main_class_gives_its_clients_that_one() -> None:
 
 
 def test_the_choice_of_a_client_does_not_depend_on_those_after_it() -> None:
-    few, many = (_make(4, hears=homes(3, 6, overlap)) for overlap in (0, 2))
+    few, many = (_make(4, hears=cells_by_client(3, 6, overlap)) for overlap in (0, 2))
     for one, other in zip(few, many, strict=False):
         assert _counts(NINE, one) == _counts(NINE, other)
 

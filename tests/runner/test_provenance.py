@@ -185,7 +185,7 @@ def test_the_page_explains_every_key_and_the_schemas_up_to_this_one() -> None:
 def test_the_plan_carries_it_and_nothing_else_of_a_run_changes(tmp_path: Path) -> None:
     prepared = prepare(loader.check(star_scenario(clients=1)), None, str(tmp_path / "run"))
 
-    prepared.made_by(PROVENANCE).write()
+    prepared.with_provenance(PROVENANCE).write()
 
     text = (tmp_path / "run" / "plan.json").read_text()
     assert json.loads(text)["provenance"] == asdict(PROVENANCE)

@@ -20,7 +20,7 @@ from contracts.status import Status
 from netem import spool as spool_module
 from runner import execution as runner_module
 from runner.execution import RunFailed, Runner
-from runner.preparation import Prepared
+from runner.preparation import PreparedRun
 from scenarios import loader
 from tests.support.lines import PATIENCE
 from tests.support.scenario_trees import planned, star_scenario
@@ -105,7 +105,7 @@ def runner_of(tmp_path: Path, program: str) -> tuple[Runner, FakeBackend, Watche
     plan = planned(tree)
     object.__setattr__(plan, "trainer", "inline")  # no workers
     initial = {"w": np.zeros(1, np.float32)}
-    prepared = Prepared(loader.check(tree), plan, run_dir, initial, [], None)
+    prepared = PreparedRun(loader.check(tree), plan, run_dir, initial, [], None)
     backend, watcher = FakeBackend(program), Watcher()
     return Runner(prepared, backend, watcher), backend, watcher
 

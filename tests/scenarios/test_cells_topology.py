@@ -9,7 +9,7 @@ from contracts.plan import Plan
 from learning.data.main_classes import main_classes
 from netem import topologies
 from scenarios import loader, planner
-from scenarios.cells import homes
+from scenarios.cells import cells_by_client
 from scenarios.task_facts import TaskFacts
 from tests.support.scenario_trees import star_scenario
 
@@ -37,22 +37,22 @@ def planned(protocol: str = "multicell", classes: int = 9, **topology: Any) -> P
 
 
 def test_clients_alone_come_first_then_those_of_each_overlap_half_from_either_side() -> None:
-    found = homes(3, 1, 2)
+    found = cells_by_client(3, 1, 2)
 
     assert found[:3] == [(0,), (1,), (2,)]
     assert found[3:] == [(0, 1), (1, 0), (0, 2), (2, 0), (1, 2), (2, 1)]
 
 
 def test_of_an_odd_overlap_the_first_cell_has_one_more() -> None:
-    assert homes(2, 0, 3) == [(0, 1), (0, 1), (1, 0)]
+    assert cells_by_client(2, 0, 3) == [(0, 1), (0, 1), (1, 0)]
 
 
 def test_three_cells_may_overlap_in_one_place() -> None:
-    assert homes(3, 0, 0, [((0, 1, 2), 3)]) == [(0, 1, 2), (1, 0, 2), (2, 0, 1)]
+    assert cells_by_client(3, 0, 0, [((0, 1, 2), 3)]) == [(0, 1, 2), (1, 0, 2), (2, 0, 1)]
 
 
 def test_the_paper_has_144_clients() -> None:
-    assert len(homes(3, 36, 12)) == 144
+    assert len(cells_by_client(3, 36, 12)) == 144
 
 
 def test_main_classes_are_equal_runs_of_all_classes() -> None:

@@ -163,7 +163,7 @@ def test_the_data_suffice_for_every_variant_and_size_of_the_library(name: str) -
                 task.concentration,
                 scenario.seed,
                 task.shared_samples,
-                homes=topology.homes if topology.kind == "cells" else None,
+                homes=topology.cells_by_client if topology.kind == "cells" else None,
                 cells=topology.cells,
                 labels_each=task.labels_per_client,
             )

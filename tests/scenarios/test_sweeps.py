@@ -8,7 +8,7 @@ import tomli_w
 
 from contracts.errors import BadInput
 from scenarios import loader, sweeps
-from scenarios.expansion import Options, SweepRun, expand
+from scenarios.expansion import SweepOptions, SweepRun, expand
 from tests.support.scenario_trees import tree_scenario
 
 VARIANTS = {"fast": {"protocol": {"local_epochs": 2}}, "slow": {"protocol": {"local_epochs": 8}}}
@@ -29,7 +29,7 @@ def write(path: Path, tree: dict[str, Any]) -> str:
 
 
 def expanded(folder: Path, *runs: dict[str, Any], **more: Any) -> list[SweepRun]:
-    options = more.pop("options", Options())
+    options = more.pop("options", SweepOptions())
     file = write(folder / "sweep.toml", {"name": "table", **more, "runs": list(runs)})
     return expand(sweeps.read(file), options)
 
@@ -78,7 +78,7 @@ def test_a_run_has_the_last_word_on_size_and_seeds_before_the_command_line(folde
     runs = expanded(folder, one, own, **common)
     assert ids(runs) == ["methods-paper-fast-seed1", "methods-small-fast-seed3"]
 
-    told = Options(size="small", seeds=[7])
+    told = SweepOptions(size="small", seeds=[7])
     assert ids(expanded(folder, own, **common, options=told)) == ["methods-small-fast-seed7"]
 
 
@@ -110,7 +110,7 @@ def test_the_command_lines_settings_hold_for_all_runs(folder: Path) -> None:
         folder,
         {"scenario": "plain.toml", "set": {"protocol.rounds": 3}},
         {"scenario": "methods.toml"},
-        options=Options(changes=["protocol.rounds=4"]),
+        options=SweepOptions(changes=["protocol.rounds=4"]),
     )
 
     assert {run.scenario.protocol.rounds for run in runs} == {4}
@@ -151,25 +151,25 @@ def test_a_scenario_alone_means_all_of_its_variants(folder: Path) -> None:
     found = sweeps.read(str(folder / "methods.toml"))
 
     assert found.name == "methods"
-    assert len(expand(found, Options(size="paper"))) == 2
+    assert len(expand(found, SweepOptions(size="paper"))) == 2
 
 
 def test_a_scenario_of_the_library_is_known_by_name(folder: Path) -> None:
-    assert ids(expand(sweeps.read("quickstart"), Options())) == ["quickstart-seed1"]
+    assert ids(expand(sweeps.read("quickstart"), SweepOptions())) == ["quickstart-seed1"]
     assert ids(expanded(folder, {"scenario": "two-layers"})) == ["two-layers-seed1"]
 
 
 def test_a_shipped_sweep_is_known_by_name(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sweeps, "SHIPPED", folder)
+    monkeypatch.setattr(sweeps, "LIBRARY", folder)
     expanded(folder, {"scenario": "plain.toml"})
 
     assert sweeps.read("sweep").name == "table"
 
 
-@pytest.mark.parametrize("name", sorted(sweeps.shipped()))
+@pytest.mark.parametrize("name", sorted(sweeps.library()))
 def test_every_shipped_sweep_expands_under_its_own_name(name: str) -> None:
     assert sweeps.read(name).name == name
-    assert expand(sweeps.read(name), Options())
+    assert expand(sweeps.read(name), SweepOptions())
 
 
 # What is refused
@@ -262,7 +262,7 @@ def test_settings_of_the_command_line_that_contradict_the_file_are_refused(
     runs = {"scenario": "plain.toml", "grid": {"protocol.rounds": [1, 2]}}
     plain = runs if "=" in change else {"scenario": "plain.toml"}
 
-    assert sentence in refusal(folder, plain, options=Options(changes=[change]))
+    assert sentence in refusal(folder, plain, options=SweepOptions(changes=[change]))
 
 
 def test_a_file_that_is_neither_sweep_nor_scenario_lacks_its_runs(tmp_path: Path) -> None:

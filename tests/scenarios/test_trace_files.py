@@ -112,7 +112,7 @@ def test_a_file_beside_the_scenario_gets_its_full_path(tmp_path: Path) -> None:
     (tmp_path / "own.csv").write_text("0,1e6\n")
     links = {"a": {"trace": "own.csv"}, "b": {"trace": "lte-driving"}, "c": {"trace": "no.csv"}}
 
-    found = trace_files.beside({"links": links, "n": [1]}, tmp_path)
+    found = trace_files.resolve_trace_paths({"links": links, "n": [1]}, tmp_path)
 
     assert [link["trace"] for link in found["links"].values()] == [
         str(tmp_path / "own.csv"),

@@ -116,7 +116,7 @@ def start(words: list[str], folder: Path) -> "subprocess.Popen[str]":
     )
 
 
-def traces() -> set[str]:
+def leftovers() -> set[str]:
     """Whatever a run might leave on this machine: processes, interfaces, namespaces, files."""
     found = set()
     for process in psutil.process_iter(["cmdline", "status"]):

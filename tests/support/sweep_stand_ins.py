@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from cli.sweep.child import Ended, Running
-from cli.sweep.directories import Place
+from cli.sweep.child import RunningChild, RunOutcome
+from cli.sweep.directories import RunPaths
 from scenarios import loader
 from scenarios.expansion import SweepRun
 from tests.support.scenario_trees import star_scenario
@@ -38,7 +38,7 @@ class Programs:
     own: dict[str, str] = dataclasses.field(default_factory=dict)
     started: list[str] = dataclasses.field(default_factory=list)
 
-    def __call__(self, place: Place) -> list[str]:
+    def __call__(self, place: RunPaths) -> list[str]:
         name = place.directory.name
         self.started.append(name)
         program = self.own.get(name, self.others)
@@ -49,7 +49,7 @@ class Watcher:
     """A display that remembers; it may press Ctrl-C once that many runs have spoken."""
 
     def __init__(self, interrupt_after: int | None = None) -> None:
-        self.outcomes: list[Ended] = []
+        self.outcomes: list[RunOutcome] = []
         self.words: set[str] = set()
         self.most = 0
         self._interrupt_after = interrupt_after
@@ -57,10 +57,10 @@ class Watcher:
     def started(self, run: SweepRun) -> None:
         """Not remembered."""
 
-    def ended(self, ended: Ended) -> None:
+    def ended(self, ended: RunOutcome) -> None:
         self.outcomes.append(ended)
 
-    def tick(self, running: Sequence[Running], waiting: Sequence[SweepRun]) -> None:
+    def tick(self, running: Sequence[RunningChild], waiting: Sequence[SweepRun]) -> None:
         self.most = max(self.most, len(running))
         spoken = [child.progress() for child in running if child.progress()]
         self.words.update(spoken)
