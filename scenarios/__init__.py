@@ -1,1 +1,1 @@
-"""The scenario library, its schema and loader, and the planner that resolves scenarios."""
+"""Scenarios: the library, the schema and loader, and the planner that turns them into plans."""

@@ -1,4 +1,8 @@
-"""Whether task, method and topology of a scenario fit together."""
+"""Checks that the sections of a scenario are consistent with one another.
+
+The schema checks each section by itself; what needs two of them (a method that needs a cloud and a
+topology without one) is refused here.
+"""
 
 from typing import Any
 
@@ -10,11 +14,14 @@ from scenarios.events import ScheduledHandover
 from scenarios.schema import Scenario
 from scenarios.server_data import SOURCE_DATASETS
 
-_LONGEST_INTERFACE_NAME = 15  # Linux: IFNAMSIZ less its closing zero
+_LONGEST_INTERFACE_NAME = 15  # Linux: IFNAMSIZ without the terminating zero
 
 
 def check_consistency(scenario: Scenario, settings: Any) -> None:
-    """BadInput where one part would be ignored, or needs what another lacks."""
+    """Raise BadInput if a section would be ignored, or needs something that another one lacks.
+
+    `settings` are the method's own, as `loader.protocol_settings` returns them.
+    """
     topology, task, name = scenario.topology, scenario.task, scenario.protocol.name
     on_cells, has_cloud = topology.kind == "cells", "cloud" in topology.roles
     method = registry.method(name)
@@ -57,7 +64,7 @@ def check_consistency(scenario: Scenario, settings: Any) -> None:
 
 
 def _check_star(scenario: Scenario) -> None:
-    """Methods with data at the server are for clients right below it."""
+    """Refuse methods that need a star, or data at the server, where the scenario has neither."""
     name = scenario.protocol.name
     method = registry.method(name)
     if method.star_only and scenario.topology.kind != "star":
@@ -72,7 +79,7 @@ def _check_star(scenario: Scenario) -> None:
 
 
 def _check_sampling(scenario: Scenario, settings: Any) -> None:
-    """No server can draw more clients than it has."""
+    """Refuse to sample more clients in a round than a server has."""
     drawn, topology = getattr(settings, "clients_per_round", 0), scenario.topology
     if not drawn:
         return
@@ -90,7 +97,7 @@ def _check_sampling(scenario: Scenario, settings: Any) -> None:
 
 
 def _check_server_data(scenario: Scenario) -> None:
-    """Another source's samples are labelled as those of one data set."""
+    """Refuse server data whose labels are those of another data set."""
     source = scenario.server_data.source if scenario.server_data else None
     if source is None:
         return
@@ -103,7 +110,7 @@ def _check_server_data(scenario: Scenario) -> None:
 
 
 def _check_mobility(scenario: Scenario) -> None:
-    """Clients that move need cells, and a place to start from."""
+    """Moving clients need cells, and positions to start from that reach the cells they should."""
     moving, topology = scenario.mobility, scenario.topology
     if moving is None:
         return
@@ -125,7 +132,7 @@ def _check_mobility(scenario: Scenario) -> None:
 
 
 def _check_interfaces(scenario: Scenario) -> None:
-    """Every link of a client needs an interface that Linux has a name for."""
+    """Refuse a client with so many links that their interface names would be too long for Linux."""
     if scenario.topology.kind != "cells":
         return
     numbers = wiring.topology_numbers(scenario)

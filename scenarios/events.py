@@ -1,4 +1,4 @@
-"""What may happen during a run: [[timeline]] and [[traffic]], and how clients move."""
+"""The sections on what happens during a run: [[timeline]], [mobility] and [[traffic]]."""
 
 from typing import Annotated, Literal
 
@@ -11,10 +11,10 @@ Metres = Annotated[float, Field(ge=1, le=1e6)]
 
 
 class CellChange(Section):
-    """How a client gets from the cells it hears to others."""
+    """How a client changes from the cells it is connected to, to others."""
 
     mode: Literal["break-before-make", "make-before-break"] = "break-before-make"
-    interruption: Time = "50ms"  # break-before-make: from losing the last link to having the new
+    interruption: Time = "50ms"  # break-before-make: between the last old link and the new
     hold: Time = "0s"  # make-before-break: how long the old link is kept beside the new
 
     @model_validator(mode="after")
@@ -25,7 +25,7 @@ class CellChange(Section):
 
 
 class Mobility(CellChange):
-    """Clients that walk between random way points, and hear the cells around them."""
+    """All clients walk between random way points and connect to the cells around them."""
 
     model: Literal["walk"] = "walk"
     speed: Annotated[float, Field(ge=0.001, le=1000)] = 1.4  # metres per second
@@ -35,7 +35,7 @@ class Mobility(CellChange):
 
 
 class ScheduledHandover(CellChange):
-    """A client leaves its cells for these (from 1), its own first."""
+    """At this time a client leaves its cells for others, numbered from 1, its main one first."""
 
     event: Literal["handover"]
     at: Time
@@ -44,7 +44,7 @@ class ScheduledHandover(CellChange):
 
 
 class LinkChange(Link):
-    """A link, or all links of a tier, become as this table says."""
+    """From this time on, a link or all links of a tier have the values of this table."""
 
     event: Literal["link"]
     at: Time
@@ -63,7 +63,7 @@ class LinkChange(Link):
 
 
 class Outage(Section):
-    """A link, or all clients' links of a cell, carry nothing for a while."""
+    """A link, or all client links of a cell, carry nothing until the time given."""
 
     event: Literal["outage"]
     at: Time
@@ -81,7 +81,7 @@ class Outage(Section):
 
 
 class Crash(Section):
-    """A node's process ends at once, with all it had in memory."""
+    """A node's process is killed and loses what it had in memory."""
 
     event: Literal["crash"]
     at: Time
@@ -89,7 +89,7 @@ class Crash(Section):
 
 
 class Restart(Section):
-    """A crashed node starts anew."""
+    """A crashed node is started again."""
 
     event: Literal["restart"]
     at: Time
@@ -97,13 +97,13 @@ class Restart(Section):
 
 
 class Traffic(Section):
-    """Packets beside the training, from one host to another on the same switch."""
+    """Background packets from one host to another on the same switch."""
 
     sender: str = Field(alias="from")
     to: str
     kind: Literal["constant", "on-off"] = "constant"
-    rate: Rate  # of an on-off flow: while it is on
-    on: Bound | None = None  # means of the Pareto distributed times
+    rate: Rate  # on-off: the rate while it is on
+    on: Bound | None = None  # means of the Pareto-distributed on and off times
     off: Bound | None = None
     start: Time = "0s"
     until: Time | None = None

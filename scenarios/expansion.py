@@ -1,4 +1,4 @@
-"""From a sweep to its runs: every variant with every setting and seed, each checked and named."""
+"""Expands a sweep into its runs: every variant with every combination of settings and seeds."""
 
 import hashlib
 import itertools
@@ -19,7 +19,7 @@ _LONGEST_NAME = 120
 
 @dataclass(frozen=True)
 class SweepRun:
-    """One run of a sweep; `id` names its directory."""
+    """One run of a sweep; `id` is the name of its directory."""
 
     id: str
     scenario: Scenario
@@ -27,7 +27,7 @@ class SweepRun:
 
 @dataclass(frozen=True)
 class SweepOptions:
-    """What the command line says about all runs, over what the sweep file says."""
+    """Options of the command line that apply to all runs and override the sweep file."""
 
     size: str | None = None
     seeds: Sequence[int] | None = None
@@ -35,7 +35,10 @@ class SweepOptions:
 
 
 def expand(sweep: Sweep, options: SweepOptions) -> list[SweepRun]:
-    """All runs, in the order of the file; BadInput when any of them would be refused."""
+    """Return all runs, checked, in the order of the file.
+
+    Raises BadInput if any of them would be refused, so that nothing starts in vain.
+    """
     found: list[SweepRun] = []
     ids: dict[str, str] = {}  # by the resolved scenario
     for number, runs in enumerate(sweep.runs, 1):
@@ -45,11 +48,11 @@ def expand(sweep: Sweep, options: SweepOptions) -> list[SweepRun]:
             resolved = list(_resolved(sweep, runs, options))
         except BadInput as error:
             raise BadInput(f"{place}: {error}") from None
-        for scenario, tried in resolved:
+        for scenario, settings in resolved:
             text = loader.dump(scenario)
             if text in ids:
                 raise BadInput(f'{place}: "{ids[text]}" is in the sweep already; take one out')
-            ids[text] = _id(scenario, tried, set(ids.values()))
+            ids[text] = _id(scenario, settings, set(ids.values()))
             found.append(SweepRun(ids[text], scenario))
     return found
 
@@ -57,15 +60,15 @@ def expand(sweep: Sweep, options: SweepOptions) -> list[SweepRun]:
 def _resolved(
     sweep: Sweep, runs: Runs, options: SweepOptions
 ) -> Iterator[tuple[Scenario, dict[str, Any]]]:
-    """Each scenario, with the settings that make it differ from the scenario's file."""
+    """Yield each scenario with the settings that distinguish it from the scenario's file."""
     size = options.size or runs.size or sweep.size
-    own: list[None] = [None]  # the scenario's own seed, its only variant
+    own: list[None] = [None]  # leaves the scenario's own seed, or its only variant
     seeds = options.seeds or runs.seeds or sweep.seeds or own
     variants = runs.variants or loader.choices(runs.scenario).variants or own
     for variant in variants:
         for values in itertools.product(*runs.grid.values()):
-            tried = {**runs.set, **dict(zip(runs.grid, values, strict=True))}
-            changes = [f"{key}={_toml(value)}" for key, value in tried.items()]
+            settings = {**runs.set, **dict(zip(runs.grid, values, strict=True))}
+            changes = [f"{key}={_toml(value)}" for key, value in settings.items()]
             for seed in seeds:
                 scenario = loader.load(
                     runs.scenario,
@@ -74,7 +77,7 @@ def _resolved(
                     variant=variant,
                     size=size,
                 )
-                yield scenario, tried
+                yield scenario, settings
 
 
 def _check_changes(runs: Runs, changes: Sequence[str]) -> None:
@@ -88,10 +91,10 @@ def _check_changes(runs: Runs, changes: Sequence[str]) -> None:
             raise BadInput(f"--set {change}: the grid varies this; take it out of one of them")
 
 
-def _id(scenario: Scenario, tried: Mapping[str, Any], taken: set[str]) -> str:
-    """Readable, a file name, and nobody else's."""
-    settings = [f"{key.rpartition('.')[2]}-{_word(value)}" for key, value in tried.items()]
-    parts = [scenario.name, scenario.size, scenario.variant, *settings, f"seed{scenario.seed}"]
+def _id(scenario: Scenario, settings: Mapping[str, Any], taken: set[str]) -> str:
+    """Return a readable file name that no other run of the sweep has."""
+    labels = [f"{key.rpartition('.')[2]}-{_word(value)}" for key, value in settings.items()]
+    parts = [scenario.name, scenario.size, scenario.variant, *labels, f"seed{scenario.seed}"]
     readable = "-".join(_safe(part) for part in parts if part)
     if len(readable) <= _LONGEST_NAME and readable not in taken:
         return readable
@@ -108,7 +111,7 @@ def _safe(part: str) -> str:
 
 
 def _toml(value: Any) -> str:
-    """The value in one line of TOML."""
+    """Write the value as one line of TOML."""
     if isinstance(value, dict):
         return "{" + ", ".join(f"{json.dumps(key)} = {_toml(v)}" for key, v in value.items()) + "}"
     if isinstance(value, list):

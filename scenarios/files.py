@@ -1,4 +1,4 @@
-"""Scenario files: found by name, built on one another, with variants and sizes to choose from."""
+"""Finds and reads scenario files: `extends`, and the choice of a variant and a size."""
 
 import os.path
 import tomllib
@@ -12,32 +12,38 @@ from scenarios.suggestions import did_you_mean
 from scenarios.trace_files import resolve_trace_paths
 
 LIBRARY = Path(__file__).parent / "library"
-_MOST_EXTENSIONS = 8  # files that extend one another
-_REPLACED_WHOLE = ("links", "devices")  # an entry of these is replaced whole, not key by key
+_MOST_EXTENSIONS = 8  # files in a chain of `extends`
+_REPLACED_WHOLE = (
+    "links",
+    "devices",
+)  # whose entries are replaced, not merged
 
 
 @dataclass(frozen=True)
 class Choices:
-    """The variants (methods to compare) and sizes of a scenario file, the default first."""
+    """The names of a scenario file's variants and sizes, the default first."""
 
     variants: tuple[str, ...]
     sizes: tuple[str, ...]
 
 
 def library() -> dict[str, Path]:
-    """The scenarios that come with Metronome, by name; `_name.toml` is there to be extended."""
+    """Return the scenarios that come with Metronome, by name.
+
+    Files named `_NAME.toml` are only there to be extended and are left out.
+    """
     found = sorted(LIBRARY.glob("**/*.toml"))
     return {path.stem: path for path in found if not path.name.startswith("_")}
 
 
 def choices(name_or_file: str) -> Choices:
-    """What can be chosen in that scenario."""
+    """Return the variants and sizes that the scenario offers."""
     tree = read_tree(find(name_or_file))
     return Choices(tuple(_table(tree, "variants")), tuple(_table(tree, "sizes")))
 
 
 def tree_with_choices(name_or_file: str, variant: str | None, size: str | None) -> dict[str, Any]:
-    """The scenario's tree with that variant and size merged in, or the first of each."""
+    """Read a scenario and merge a size and a variant into it, by default the first of each."""
     path = find(name_or_file)
     tree = read_tree(path)
     for key, options, name in (("size", "sizes", size), ("variant", "variants", variant)):
@@ -52,7 +58,7 @@ def tree_with_choices(name_or_file: str, variant: str | None, size: str | None) 
 
 
 def find(name_or_file: str) -> Path:
-    """The file of that name in the library, or at that path."""
+    """Return the file of a scenario of the library, or the path itself."""
     path = library().get(name_or_file, Path(name_or_file))
     if not os.path.isfile(path):
         raise BadInput(
@@ -63,7 +69,7 @@ def find(name_or_file: str) -> Path:
 
 
 def read_tree(path: Path, depth: int = 0) -> dict[str, Any]:
-    """The file's tree on top of the one it extends."""
+    """Read a TOML file, merged over the file that it extends, if any."""
     try:
         tree: dict[str, Any] = resolve_trace_paths(
             tomllib.loads(path.read_text(encoding="utf-8")), path.parent
@@ -85,9 +91,10 @@ def read_tree(path: Path, depth: int = 0) -> dict[str, Any]:
 
 
 def merge_tables(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """Tables key by key, anything else replaced; links and devices keep their entries whole.
+    """Merge `above` over `below`: tables key by key, anything else replaced.
 
-    A table of another `kind` has other keys: it is replaced too.
+    An entry of [links] or [devices] is replaced as a whole. So is a table of another `kind`, since
+    it has other keys.
     """
     result = dict(below)
     for key, value in above.items():

@@ -1,4 +1,4 @@
-"""From a scenario's name or file, and the command line's changes, to a checked Scenario."""
+"""Loads a scenario by name or file, applies the command line's changes, and checks the result."""
 
 import dataclasses
 import tomllib
@@ -21,7 +21,7 @@ from scenarios.suggestions import did_you_mean
 
 __all__ = ["Choices", "check", "choices", "dump", "library", "load", "protocol_settings"]
 
-_NOT_KEYS = ("[key]", "str", "float", "int")  # what pydantic adds to the place of a problem
+_NOT_KEYS = ("[key]", "str", "float", "int")  # pydantic's additions to the path of a problem
 
 
 def load(
@@ -32,7 +32,11 @@ def load(
     variant: str | None = None,
     size: str | None = None,
 ) -> Scenario:
-    """Read, change (`KEY=VALUE`, `TIER=PROFILE`, whole top-level values) and check a scenario."""
+    """Read a scenario, change it and check it; BadInput says in one sentence what is wrong.
+
+    `changes` are "KEY=VALUE" (--set), `links` are "TIER=PROFILE" (--links), and `overrides` replace
+    top-level values unless they are None.
+    """
     tree = tree_with_choices(name_or_file, variant, size)
     for text in links:
         tier, profile = _split(text, "--links", "edge-cloud=lte")
@@ -45,7 +49,10 @@ def load(
 
 
 def check(tree: dict[str, Any]) -> Scenario:
-    """A Scenario from plain data, profiles filled in; BadInput in one sentence otherwise."""
+    """Make a Scenario of plain data: fill in profiles and check everything.
+
+    Raises BadInput with one sentence about the first problem.
+    """
     tree = dict(tree)
     for section, named in (("links", profiles.links()), ("devices", profiles.devices())):
         entries = tree.get(section, {})
@@ -64,12 +71,12 @@ def check(tree: dict[str, Any]) -> Scenario:
 
 
 def dump(scenario: Scenario) -> str:
-    """The resolved scenario as TOML, complete: it can be run again as it is."""
+    """Write the resolved scenario as TOML that can be run again as it is."""
     return tomli_w.dumps(scenario.model_dump(exclude_none=True, by_alias=True))
 
 
 def protocol_settings(scenario: Scenario) -> Any:
-    """The method's own settings object, checked."""
+    """Return the checked `Settings` object of the scenario's method."""
     name, given = scenario.protocol.name, scenario.protocol.model_dump(exclude={"name"})
     settings = registry.method(name).Settings
     types = get_type_hints(settings)
@@ -99,7 +106,7 @@ def _split(text: str, option: str, example: str) -> tuple[str, str]:
 
 
 def _toml_value(text: str) -> Any:
-    """The value as TOML reads it; what TOML does not know is a plain string (20mbit)."""
+    """Read the value as TOML; what is not valid TOML (20mbit) is a plain string."""
     try:
         return tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
@@ -128,7 +135,7 @@ def _assign(tree: dict[str, Any], path: list[str], value: Any, place: str) -> No
 
 
 def _drop_conflicting_rates(link: dict[str, Any], keys: Iterable[str]) -> None:
-    """Take out of a link the rates that would contradict the keys to be set on top of it."""
+    """Remove from a link the rates that would contradict the keys about to be set."""
     if "rate" in keys:
         link.pop("rate_up", None)
         link.pop("rate_down", None)
@@ -137,7 +144,7 @@ def _drop_conflicting_rates(link: dict[str, Any], keys: Iterable[str]) -> None:
 
 
 def _with_profile(place: str, entry: Any, named: Mapping[str, dict[str, Any]]) -> Any:
-    """A profile's name, or a table on top of one, as one full table."""
+    """Turn a profile's name, or a table based on a profile, into one complete table."""
     if isinstance(entry, str):
         entry = {"profile": entry}
     if isinstance(entry, dict) and isinstance(entry.get("mix"), dict):
@@ -159,7 +166,7 @@ def _with_profile(place: str, entry: Any, named: Mapping[str, dict[str, Any]]) -
 
 
 def _events(entries: Any) -> list[Any]:
-    """The timeline, each event checked as what it is, with its link's profile filled in."""
+    """Check each event against its own type, and fill in the profiles of link events."""
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise BadInput("timeline: must be a list of tables, each under [[timeline]]")
     found = []
@@ -180,8 +187,8 @@ def _events(entries: Any) -> list[Any]:
 
 
 def _sentence(error: ValidationError, *prefix: str, section: type[BaseModel] = Scenario) -> str:
-    """One problem in one sentence: place (list entries count from 1), what is wrong, remedy."""
-    # A misspelled key may also be missed under its right name: it is the spelling that helps.
+    """Describe one problem in one sentence: where (counting from 1), what is wrong, remedy."""
+    # A misspelled key is often reported as missing too; its spelling is the more helpful problem.
     problem = min(error.errors(), key=lambda found: found["type"] != "extra_forbidden")
     loc = [part + 1 if isinstance(part, int) else part for part in problem["loc"]]
     path = [str(part) for part in loc if part not in _NOT_KEYS]
@@ -195,14 +202,14 @@ def _sentence(error: ValidationError, *prefix: str, section: type[BaseModel] = S
     message = problem["msg"].removeprefix("Value error, ")
     message = message[0].lower() + message[1:]
     if problem["type"] == "value_error":
-        return f"{place}: {message}"  # our own words, which name the value and the remedy
+        return f"{place}: {message}"  # our own message already names value and remedy
     value = problem["input"]
     given = f" (given: {value})" if isinstance(value, str | int | float) else ""
     return f"{place}: {message}{given}; correct it (docs/scenarios.md)"
 
 
 def _known_keys(path: list[str], model: type[BaseModel]) -> list[str]:
-    """The keys of the section there; a tier's or role's name leads no deeper than its section."""
+    """Return the keys of the section at that path; names of tiers and roles are skipped."""
     for name in path:
         if name in model.model_fields:
             model = next(_models(model.model_fields[name].annotation), model)
@@ -210,7 +217,7 @@ def _known_keys(path: list[str], model: type[BaseModel]) -> list[str]:
 
 
 def _models(annotation: Any) -> Iterator[type[BaseModel]]:
-    """The sections that an annotation speaks of, also inside lists and alternatives."""
+    """Yield the sections in a type annotation, also inside lists and unions."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         yield annotation
     for part in get_args(annotation):
@@ -218,7 +225,7 @@ def _models(annotation: Any) -> Iterator[type[BaseModel]]:
 
 
 def _check_names(scenario: Scenario) -> None:
-    """What types cannot say: names that must exist, sections that must fit the topology."""
+    """Check what types cannot: names must exist, and links and devices match the topology."""
     named = (
         ("task.dataset", scenario.task.dataset, datasets.NAMES, "data set"),
         ("task.model", scenario.task.model, models.NAMES, "model"),

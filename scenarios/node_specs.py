@@ -1,4 +1,4 @@
-"""The nodes of a plan: who is above whom, at which addresses, on which devices."""
+"""Works out the nodes of a plan: parents and children, addresses, devices."""
 
 import random
 from collections.abc import Mapping, Sequence
@@ -19,18 +19,18 @@ Addresses = Mapping[str, Mapping[str, str]]  # host -> switch -> address
 
 @dataclass(frozen=True)
 class Relations:
-    """Who deals with whom under the scenario's method, by names."""
+    """Which node exchanges messages with which under the scenario's method, by name."""
 
     roles: Mapping[str, Role]
     parents: Mapping[str, str | None]
-    others: Mapping[str, Sequence[str]]  # further servers that a client hears
+    others: Mapping[str, Sequence[str]]  # further servers that a client is connected to
     children: Mapping[str, Sequence[str]]
 
 
 def node_specs(
     scenario: Scenario, facts: TaskFacts, topo: Any, links: Sequence[LinkSpec]
 ) -> tuple[NodeSpec, ...]:
-    """Every node of the topology, in its order."""
+    """Return the specification of every node, in the topology's order."""
     method = registry.method(scenario.protocol.name)
     relations = _relations(topo, method)
     if not method.trains_alone:
@@ -69,7 +69,7 @@ def node_specs(
 
 
 def draw_device(device: Device, seed: int, node: str) -> MixedDevice:
-    """The node's own device: drawn from a mix by the run's seed, the same in every run."""
+    """Draw the node's device from a mix; it depends only on the seed and the node's name."""
     kinds = device.kinds
     shares = [kind.share for kind in kinds]
     return random.Random(f"{seed}/{node}").choices(kinds, shares)[0]
@@ -80,7 +80,7 @@ def _seconds_per_step(device: MixedDevice, facts: TaskFacts) -> float:
 
 
 def _relations(topo: Any, method: Method) -> Relations:
-    """Who the topology says is related, as far as the method makes use of it."""
+    """Take from the topology the parents and further servers that the method makes use of."""
     about = {name: topo.nodeInfo(name) for name in topo.hosts(sort=False)}
     parents = {
         name: None if method.trains_alone else node["parent"] for name, node in about.items()
@@ -107,7 +107,7 @@ def _check_everybody_has_work(relations: Relations) -> None:
 
 
 def _addresses(links: Sequence[LinkSpec]) -> Addresses:
-    """One /16 for each switch: 10.<switch>.<host>."""
+    """Give each switch a /16 network, 10.<switch>.<host>, and each host an address on it."""
     switches: dict[str, int] = {}
     used: dict[str, int] = {}
     addresses: dict[str, dict[str, str]] = {}
@@ -120,7 +120,7 @@ def _addresses(links: Sequence[LinkSpec]) -> Addresses:
 
 
 def _address(addresses: Addresses, name: str, server: str) -> str:
-    """The server's address on the switch that it shares with that node."""
+    """Return the server's address on the switch that it shares with the node."""
     return next(
         addresses[server][switch] for switch in addresses[name] if switch in addresses[server]
     )

@@ -1,4 +1,4 @@
-"""From a checked scenario to a plan: names, addresses, shapes, and what computing costs."""
+"""Turns a checked scenario into a plan: names, addresses, link shapes and computing times."""
 
 import dataclasses
 
@@ -16,9 +16,9 @@ HEADER_BYTES = 1 << 16  # more than any model's header needs
 
 
 def plan(scenario: Scenario, facts: TaskFacts, run: str, trainer: str) -> Plan:
-    """Fix every node and link of a run, before anything of it exists.
+    """Work out every node and link of a run in numbers, before anything is started.
 
-    `run` is the run's name; `trainer` says who trains: the host's "pool", or each node "inline".
+    `run` is the run's name; `trainer` is "pool" (workers on the host) or "inline" (each node).
     """
     method, settings = registry.method(scenario.protocol.name), loader.protocol_settings(scenario)
     topo = wiring.build_topology(scenario)
@@ -77,7 +77,7 @@ def _limits(scenario: Scenario) -> Limits:
 
 
 def _cells(scenario: Scenario, classes: int) -> CellPlan | None:
-    """What reports must know of a run on cells: whose main classes are which."""
+    """Return what evaluation and reports need on cells: the main classes of each, and rho."""
     count = scenario.topology.cells
     if count is None:
         return None
@@ -96,7 +96,7 @@ def _cells(scenario: Scenario, classes: int) -> CellPlan | None:
 
 
 def _check_that_messages_fit(made: Plan) -> None:
-    """BadInput when the largest messages of the run would be refused as too large."""
+    """Raise BadInput if the run's largest messages would exceed `limits.message`."""
     for what, size in (("the model needs", made.update_bytes), ("D_0 needs", made.supply_bytes)):
         needed = size + HEADER_BYTES
         if made.limits.message < needed:

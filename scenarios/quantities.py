@@ -1,4 +1,4 @@
-"""Quantities as people write them: "20mbit", "10ms", "0.5%"."""
+"""Reads quantities with units: "20mbit", "10ms", "0.5%". All raise ValueError if malformed."""
 
 import math
 import re
@@ -21,7 +21,7 @@ def _parse(text: str, units: dict[str, float], example: str) -> float:
 
 
 def bits_per_second(value: str) -> float:
-    """A rate such as "20mbit"; kbps and kin also mean bits, as network people use them."""
+    """Read a rate such as "20mbit"; kbps, mbps and gbps mean bits as well."""
     rate = _parse(value, _RATES, "20mbit")
     if rate <= 0:
         raise ValueError(f'"{value}" is not a rate; it must be above zero')
@@ -29,7 +29,7 @@ def bits_per_second(value: str) -> float:
 
 
 def seconds(value: str | int | float) -> float:
-    """A time such as "10ms"; a bare number means seconds."""
+    """Read a time such as "10ms"; a plain number is in seconds."""
     if isinstance(value, str):
         return _parse(value, _TIMES, "10ms")
     if not 0 <= value < math.inf:
@@ -38,7 +38,7 @@ def seconds(value: str | int | float) -> float:
 
 
 def size_in_bytes(value: str | int) -> int:
-    """A size such as "64kb"; a bare number means bytes."""
+    """Read a size such as "64kb"; a plain number is in bytes."""
     size = value if isinstance(value, int) else round(_parse(value, _SIZES, "64kb"))
     if size <= 0:
         raise ValueError(f'"{value}" is not a size; it must be above zero')
@@ -46,7 +46,7 @@ def size_in_bytes(value: str | int) -> int:
 
 
 def share(value: str | int | float) -> float:
-    """A share between 0 and 1, or a percentage such as "0.5%"."""
+    """Read a share between 0 and 1, or a percentage such as "0.5%"."""
     number = _parse(value, {"%": 0.01, "": 1.0}, "0.5%") if isinstance(value, str) else float(value)
     if not 0 <= number <= 1:
         raise ValueError(f'"{value}" is not a share; it must lie between 0 and 1 (or 0% and 100%)')

@@ -1,4 +1,4 @@
-"""What a scenario file may say: sections, keys, types and bounds."""
+"""The schema of a scenario file: its sections and their keys, types and bounds."""
 
 import re
 from typing import Annotated, Literal
@@ -27,7 +27,7 @@ MOST_CLIENTS = 4000  # Linux interface names end at 15 characters: client4000-et
 
 
 class Task(Section):
-    """What is learned, and how one client trains."""
+    """What is learned, from which data, and how a client trains."""
 
     dataset: str
     model: str
@@ -35,18 +35,18 @@ class Task(Section):
     concentration: Annotated[float, Field(gt=0)] | None = None
     labels_per_client: Count | None = None  # of partition "labels-per-client"
     samples_per_client: Count | None = None
-    shared_samples: bool = False  # clients draw from all data: two may hold the same sample
-    classes: Annotated[int, Field(ge=2)] | None = None  # only the first so many of the data set
+    shared_samples: bool = False  # clients may hold the same samples
+    classes: Annotated[int, Field(ge=2)] | None = None  # use only the first so many classes
     batch_size: Count = 10
     learning_rate: Annotated[float, Field(gt=0)] = 0.01
-    learning_rate_decay: Annotated[float, Field(gt=0, le=1)] = 1.0  # with every round
-    learning_rate_drops: list[Count] = Field(default_factory=list)  # from these rounds on, a tenth
+    learning_rate_decay: Annotated[float, Field(gt=0, le=1)] = 1.0  # per local round
+    learning_rate_drops: list[Count] = Field(default_factory=list)  # then divided by ten
     momentum: Annotated[float, Field(ge=0, lt=1)] = 0.0
     weight_decay: Annotated[float, Field(ge=0)] = 0.0
     shuffle: bool = True
-    sorted_by_class: bool = False  # the order of those that do not shuffle
+    sorted_by_class: bool = False  # the order of the samples when shuffle is off
     target_accuracy: Annotated[float, Field(gt=0, le=1)] | None = None
-    dissimilarity_every: Count | None = None  # of the gradients, at every so many rounds from 0 on
+    dissimilarity_every: Count | None = None  # measure gradients every so many rounds
     rho: list[Annotated[float, Field(ge=0, le=1)]] = Field(
         default_factory=lambda: [1.0], min_length=1
     )
@@ -61,7 +61,7 @@ class Task(Section):
 
 
 class Protocol(Section):
-    """The method by name; its own settings are checked against the method's file."""
+    """The method's name and rounds; its other settings are checked against its own `Settings`."""
 
     model_config = ConfigDict(extra="allow")
     name: str
@@ -69,13 +69,13 @@ class Protocol(Section):
 
 
 class Overlap(Section):
-    """So many clients where these cells (from 1) overlap."""
+    """A number of clients where these cells (numbered from 1) overlap."""
 
     cells: Annotated[list[Count], Field(min_length=2)]
     clients: Annotated[int, Field(ge=1, le=MOST_CLIENTS)]
 
 
-# What each kind of topology says about its numbers: those it needs, and those it may have.
+# The keys of each kind of topology: those it needs, and those it may have.
 _NUMBERS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "tree": (("institutions", "clients_per_institution"), ()),
     "star": (("clients",), ()),
@@ -84,7 +84,7 @@ _NUMBERS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 
 
 class Topology(Section):
-    """Who is there: `tree` (cloud, institutions, clients), `star` (cloud, clients), or `cells`."""
+    """Which nodes there are: `tree` (cloud, institutions, clients), `star`, or `cells`."""
 
     kind: Literal["tree", "star", "cells"]
     institutions: Annotated[int, Field(ge=1, le=MOST_INSTITUTIONS)] | None = None
@@ -92,13 +92,13 @@ class Topology(Section):
     clients: Count | None = None
     cells: Annotated[int, Field(ge=1, le=MOST_INSTITUTIONS)] | None = None
     alone: Annotated[int, Field(ge=0, le=MOST_CLIENTS)] | None = (
-        None  # clients in each cell that hear no other
+        None  # clients in each cell that no other cell reaches
     )
     overlap: Annotated[int, Field(ge=0, le=MOST_CLIENTS)] | None = (
-        None  # clients where each two cells overlap
+        None  # clients in the overlap of each two cells
     )
-    overlaps: list[Overlap] | None = None  # more of them, spelled out
-    cloud: bool | None = None  # above the cells' edge servers
+    overlaps: list[Overlap] | None = None  # further overlaps, given one by one
+    cloud: bool | None = None  # whether there is a cloud above the edge servers
 
     @model_validator(mode="after")
     def _has_its_numbers(self) -> "Topology":
@@ -120,20 +120,20 @@ class Topology(Section):
 
     @property
     def client_count(self) -> int:
-        """How many clients there are in all."""
+        """The number of clients."""
         if self.kind == "cells":
             return len(self.cells_by_client)
         return self.clients or (self.institutions or 0) * (self.clients_per_institution or 0)
 
     @property
     def cells_by_client(self) -> list[tuple[int, ...]]:
-        """Of `cells`: for every client the cells it hears, from 0, its own first."""
+        """On `cells`: for every client the cells (from 0) it is connected to, its home first."""
         overlaps = [([c - 1 for c in place.cells], place.clients) for place in self.overlaps or ()]
         return cells_by_client(self.cells or 0, self.alone or 0, self.overlap or 0, overlaps)
 
     @property
     def roles(self) -> tuple[Role, ...]:
-        """The roles that nodes have in this topology."""
+        """The roles of the nodes, lowest first."""
         if self.kind == "star":
             return ("client", "cloud")
         return (
@@ -142,14 +142,14 @@ class Topology(Section):
 
     @property
     def tiers(self) -> tuple[Tier, ...]:
-        """The tiers that its links belong to."""
+        """The tiers of the links, lowest first."""
         if self.kind == "star":
             return ("client-cloud",)
         return ("client-edge", "edge-cloud") if "cloud" in self.roles else ("client-edge",)
 
 
 class ComputingCosts(Section):
-    """What computing costs: FLOP/s, seconds per training step, bytes per second of aggregation."""
+    """A device's FLOP/s, overhead per training step, and memory bandwidth for aggregation."""
 
     profile: str | None = None
     speed: Annotated[float, Field(gt=0, strict=False)]  # also as text: "5e12"
@@ -158,19 +158,19 @@ class ComputingCosts(Section):
 
 
 class MixedDevice(ComputingCosts):
-    """One kind of device in a mix, and its share of the nodes."""
+    """One kind of device in a mix, with its share of the nodes."""
 
     share: Annotated[float, Field(gt=0)]
 
 
 class Device(Section):
-    """A device spelled out, on top of a named profile when `profile` is given; or a mix of them."""
+    """One device, given in numbers or based on a profile, or a mix of devices."""
 
     profile: str | None = None
     speed: Annotated[float, Field(gt=0, strict=False)] | None = None
     overhead: Time = "0ms"
     memory: Size | None = None
-    measured: bool = False  # speed and memory are found out on this machine, before the run
+    measured: bool = False  # measure speed and memory on this machine before the run
     mix: Annotated[list[MixedDevice], Field(min_length=1)] | None = None
 
     @model_validator(mode="after")
@@ -182,7 +182,7 @@ class Device(Section):
 
     @property
     def kinds(self) -> list[MixedDevice]:
-        """Every kind of device it can be, with its share."""
+        """Every kind of device that a node may be given, with its share."""
         if self.mix is not None:
             return self.mix
         if self.speed is None or self.memory is None:
@@ -198,7 +198,7 @@ class Device(Section):
 
 
 class Limits(Section):
-    """The bound of every wait, and what happens when it is reached."""
+    """The bound of every wait, and what happens when one is reached."""
 
     join: Bound = "60s"
     round: Bound = "30min"
@@ -220,18 +220,18 @@ class Limits(Section):
 
 
 class Compute(Section):
-    """Where training really happens: a pool of workers on the host, or inside each node."""
+    """Where training is really executed: by a pool of workers on the host, or in each node."""
 
     trainer: Literal["auto", "pool", "inline"] = "auto"
     workers: Annotated[int, Field(ge=0)] = 0
 
 
 class Scenario(Section):
-    """One TOML file: everything a run needs."""
+    """A whole scenario: everything that a run needs."""
 
     name: Annotated[str, AfterValidator(_file_name)]
     about: str = ""
-    variant: str = ""  # which of the file's variants and sizes this is
+    variant: str = ""  # the chosen variant and size, filled in by the loader
     size: str = ""
     clock: Clock = "wall"
     backend: BackendChoice = "auto"

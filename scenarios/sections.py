@@ -1,4 +1,4 @@
-"""What the sections of a scenario file are made of: values with units, tables, and a link."""
+"""The building blocks of scenario sections: values with units, the base class, and a link."""
 
 from typing import Annotated, Any, Literal
 
@@ -15,7 +15,7 @@ from scenarios import quantities
 
 
 def _checked_by(parse: Any) -> AfterValidator:
-    """Keep the text as written, once it is known to parse."""
+    """Check that a value parses, but keep it as written."""
 
     def check(value: Any) -> Any:
         parse(value)
@@ -45,7 +45,7 @@ def _bound(value: str | float) -> None:
         raise ValueError(f'"{value}" leaves no time to wait; give one above zero')
 
 
-# The bounds are those of the kernel's own fields.
+# Rates and delays are bounded by what the kernel's fields can hold.
 Rate = Annotated[str, BeforeValidator(_with_unit), _checked_by(_shapeable_rate)]
 Delay = Annotated[str | float, _checked_by(_shapeable_delay)]
 Time = Annotated[str | float, _checked_by(quantities.seconds)]
@@ -57,13 +57,13 @@ Tier = Literal["client-edge", "edge-cloud", "client-cloud"]
 
 
 class Section(BaseModel):
-    """Unknown keys and wrong types are mistakes: nothing is ignored, nothing converted."""
+    """The base of all sections: unknown keys and wrong types are refused, never converted."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
 class Link(Section):
-    """A link spelled out, on top of a named profile when `profile` is given."""
+    """One link in numbers; `profile` names the profile that filled in its values, if any."""
 
     profile: str | None = None
     rate: Rate | None = None
@@ -73,8 +73,8 @@ class Link(Section):
     jitter: Delay = "0ms"
     loss: Share = 0.0
     queue: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
-    trace: str | None = None  # a name or a file: rates (delays, losses) that go on with time
-    trace_offset: Literal["none", "random"] = "none"  # random: every link starts elsewhere in it
+    trace: str | None = None  # name or file: rates (delays, losses) over time
+    trace_offset: Literal["none", "random"] = "none"  # where links start in it
 
     @model_validator(mode="after")
     def _rates_agree(self) -> "Link":

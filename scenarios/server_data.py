@@ -1,4 +1,4 @@
-"""The section [server_data]: what the server has to learn from besides its clients' updates."""
+"""The section [server_data]: training samples that the server holds itself."""
 
 from typing import Literal
 
@@ -6,18 +6,18 @@ from pydantic import model_validator
 
 from scenarios.sections import Count, Section
 
-# The keys of each kind; all of them are needed.
+# The keys that each kind needs.
 _KEYS: dict[str, tuple[str, ...]] = {
     "iid": ("samples",),
     "clients": ("clients", "samples_per_client"),
     "source": ("source", "per_class"),
 }
-# The data set whose classes a source has samples of.
+# The data set that each source is a substitute for: both have the same classes.
 SOURCE_DATASETS = {"letters": "emnist", "stl10": "cifar10"}
 
 
 class ServerData(Section):
-    """A sample of the training set, samples of a few clients, or another source's (FSL, V)."""
+    """Part of the training set, samples of some clients, or another source (FSL, section V)."""
 
     kind: Literal["iid", "clients", "source"]
     samples: Count | None = None  # n_0

@@ -1,4 +1,4 @@
-"""What a sweep file may say: which scenarios, variants, sizes, seeds and settings to run."""
+"""Sweep files: their schema, and how they are found and read."""
 
 import os.path
 import re
@@ -63,10 +63,10 @@ Grid = Annotated[dict[str, Any], AfterValidator(_settings), AfterValidator(_list
 
 
 class Runs(Section):
-    """One scenario with all that is to be tried on it."""
+    """One scenario of a sweep with its variants, seeds and settings."""
 
     scenario: str
-    variants: Variants | None = None  # all of the scenario's
+    variants: Variants | None = None  # None: all of the scenario's
     size: str | None = None
     seeds: Seeds | None = None
     set: Settings = Field(default_factory=dict)
@@ -81,25 +81,25 @@ class Runs(Section):
 
 
 class Sweep(Section):
-    """A table of runs, and what the comparison at its end is told."""
+    """The runs of a sweep, and the options of the comparison at its end."""
 
     name: Annotated[str, AfterValidator(_file_name)]
     about: str = ""
     size: str | None = None
-    seeds: Seeds | None = None  # the scenario's own
+    seeds: Seeds | None = None  # None: each scenario's own
     baseline: str | None = None
     target: Annotated[float | Literal["baseline"] | None, BeforeValidator(_target)] = None
-    rho: Annotated[float, Field(ge=0, le=1)] | None = None  # on cells: where accuracy is taken
+    rho: Annotated[float, Field(ge=0, le=1)] | None = None  # on cells: where accuracy is compared
     runs: Annotated[list[Runs], Field(min_length=1)]
 
 
 def library() -> dict[str, Path]:
-    """The sweeps that come with Metronome, by name."""
+    """Return the sweeps that come with Metronome, by name."""
     return {path.stem: path for path in sorted(LIBRARY.glob("*.toml"))}
 
 
 def read(name_or_file: str) -> Sweep:
-    """The sweep of that name or file; a scenario's name or file means all of its variants."""
+    """Read a sweep by name or file; of a scenario, make a sweep over all of its variants."""
     path = library().get(name_or_file) or files.library().get(name_or_file) or Path(name_or_file)
     if not os.path.isfile(path):
         known = did_you_mean(name_or_file, [*library(), *files.library()])
@@ -123,13 +123,13 @@ def read(name_or_file: str) -> Sweep:
 
 
 def check_setting(key: str) -> None:
-    """ValueError for a setting that the sweep has its own word for."""
+    """Raise ValueError for a setting for which sweeps have a key of their own (seed, size...)."""
     if own := _OWN_KEYS.get(key):
         raise ValueError(f'"{key}" cannot be set here; use "{own}"')
 
 
 def _with_scenario_path(runs: Runs, folder: Path, number: int) -> Runs:
-    """Its scenario as a path: a name of the library, or a file seen from the sweep file."""
+    """Replace the scenario by its path: from the library, or relative to the sweep file."""
     path = files.library().get(runs.scenario, folder / runs.scenario)
     if not os.path.isfile(path):
         raise BadInput(
@@ -140,7 +140,7 @@ def _with_scenario_path(runs: Runs, folder: Path, number: int) -> Runs:
 
 
 def _sentence(error: ValidationError) -> str:
-    """One problem in one sentence: place, what is wrong, remedy."""
+    """Describe one problem in one sentence: where, what is wrong, what to do."""
     problem = min(error.errors(), key=lambda found: found["type"] != "extra_forbidden")
     path = [part + 1 if isinstance(part, int) else part for part in problem["loc"]]
     place = ".".join(map(str, path)) or "sweep"
@@ -151,7 +151,7 @@ def _sentence(error: ValidationError) -> str:
         return f"{place}: missing; add this key (docs/scenarios.md describes it)"
     message = problem["msg"].removeprefix("Value error, ")
     if problem["type"] == "value_error":
-        return f"{place}: {message}"  # our own words, which name the value and the remedy
+        return f"{place}: {message}"  # our own message already names value and remedy
     value = problem["input"]
     given = f" (given: {value})" if isinstance(value, str | int | float) else ""
     return f"{place}: {message[0].lower()}{message[1:]}{given}; correct it (docs/scenarios.md)"

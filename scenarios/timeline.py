@@ -1,4 +1,4 @@
-"""What happens when: the events of a scenario checked, and as a plan has them."""
+"""Checks the events of a scenario's timeline and turns them into those of the plan."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -24,7 +24,7 @@ from scenarios.suggestions import did_you_mean
 
 
 def check(scenario: Scenario) -> None:
-    """BadInput for an event that names what is not there, or that cannot happen then."""
+    """Raise BadInput for an event that names something unknown or cannot happen at its time."""
     events = [(f"timeline.{number}", event) for number, event in enumerate(scenario.timeline, 1)]
     for place, event in events:
         if isinstance(event, ScheduledHandover):
@@ -39,13 +39,13 @@ def check(scenario: Scenario) -> None:
 
 
 def plan_events(scenario: Scenario, links: Sequence[LinkSpec]) -> tuple[TimelineEvent, ...]:
-    """Every event in order of time, with names and seconds."""
+    """Return the plan's events in order of time, with link names and seconds."""
     found = (_planned(scenario, event, links) for event in scenario.timeline)
     return tuple(sorted(found, key=lambda event: event.at))
 
 
 def plan_walk(scenario: Scenario) -> Walk | None:
-    """How the clients walk, for `netem.mobility`; None when they stay where they are."""
+    """Return how the clients walk, for `netem.mobility`; None if they do not move."""
     mobility = scenario.mobility
     if mobility is None:
         return None
@@ -89,7 +89,10 @@ def _planned(scenario: Scenario, event: Event, links: Sequence[LinkSpec]) -> Tim
 
 
 def _affected_links(event: LinkChange | Outage, links: Sequence[LinkSpec]) -> tuple[str, ...]:
-    """The links that the event strikes; those without a tier are only a server's attachment."""
+    """Return the names of the links that the event changes.
+
+    Links without a tier only attach a server to its switch and are never changed.
+    """
     shaped = [link for link in links if link.tier is not None]
     if event.link is not None:
         return tuple(link.name for link in shaped if link.name == event.link)
@@ -135,7 +138,7 @@ def _check_links(
 def _check_structure(
     scenario: Scenario, event: LinkChange, links: Sequence[LinkSpec], place: str
 ) -> None:
-    """The kernel changes queues in place: it takes none away, and adds none."""
+    """Refuse a change that would add or remove a queue: the kernel only changes them in place."""
     affected = _affected_links(event, links)[0]
     tier = next(link.tier for link in links if link.name == affected)
     before = next(link for name, link in scenario.links.items() if name == tier)

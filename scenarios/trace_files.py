@@ -1,9 +1,9 @@
-"""Reads traces: rows of time and rate as CSV, or the packet deliveries of Mahimahi.
+"""Reads trace files: CSV rows of time and rate, or Mahimahi's packet deliveries.
 
-CSV has the columns time, rate (or rate_up and rate_down), delay, loss, named in a first line or in
-that order without one; plain numbers are seconds, bits per second, seconds and shares, and what has
-a unit is read as in a scenario. Mahimahi's files have one number a line: the millisecond at which
-one packet of 1504 bytes can be delivered.
+A CSV file has the columns time, rate (or rate_up and rate_down), delay and loss, named in its
+first line or else in this order. Plain numbers are seconds, bits per second, seconds and shares;
+values with a unit are read as in a scenario. A Mahimahi file has one number a line: the millisecond
+at which one packet of 1504 bytes can be delivered.
 """
 
 import math
@@ -19,18 +19,21 @@ from scenarios import quantities
 from scenarios.suggestions import did_you_mean
 
 SHORTEST_STEP = 0.1  # seconds
-_FASTEST, _LONGEST_DELAY = 30e9, 100.0  # what the kernel's fields hold; see scenarios.sections
-_ROUNDING = 1e-9  # of sums of decimal times
-_PACKET_BITS = 8 * 1504  # of a delivery opportunity: Mahimahi, USENIX ATC 2015, section 4
+_FASTEST, _LONGEST_DELAY = 30e9, 100.0  # the kernel's bounds, as in scenarios.sections
+_ROUNDING = 1e-9  # tolerance for sums of decimal times
+_PACKET_BITS = 8 * 1504  # per delivery: Mahimahi, USENIX ATC 2015, section 4
 _BIN_MILLISECONDS = 100
 _NAMES = ("time", "rate", "rate_up", "rate_down", "delay", "loss")
-_ORDER = ("time", "rate", "delay", "loss")  # without a line of names
+_ORDER = ("time", "rate", "delay", "loss")  # of the columns in a file that does not name them
 
-Lines = list[tuple[int, list[str]]]  # number in the file, and the fields
+Lines = list[tuple[int, list[str]]]  # line number in the file, fields
 
 
 def find(name_or_file: str, place: str = "trace") -> Path:
-    """The file of a trace that comes with Metronome, or at that path."""
+    """Return the file of a trace that comes with Metronome, or the path itself.
+
+    `place` says in an error message where the name was given.
+    """
     known = profiles.traces()
     path = known.get(name_or_file, Path(name_or_file))
     if not path.is_file():
@@ -42,7 +45,7 @@ def find(name_or_file: str, place: str = "trace") -> Path:
 
 
 def load(name_or_file: str, place: str = "trace") -> Trace:
-    """That trace, checked; BadInput names the file's line."""
+    """Read and check a trace; BadInput names the line that is wrong."""
     path = find(name_or_file, place)
     return _read(path, path.stat().st_mtime_ns)
 
@@ -57,7 +60,7 @@ def _read(path: Path, _changed: int) -> Trace:
 
 
 def parse(text: str, name: str) -> Trace:
-    """The trace in that text; `name` is for messages."""
+    """Parse the text of a trace file; `name` is used in error messages."""
     numbered = enumerate(text.splitlines(), 1)
     lines = [(number, line) for number, line in numbered if line.strip() and line[0] != "#"]
     if not lines:
@@ -87,7 +90,7 @@ def _from_rows(lines: Lines, name: str) -> Trace:
 
 
 def _columns(lines: Lines, name: str) -> tuple[tuple[str, ...], Lines]:
-    """What each field is, and the lines without that of the names."""
+    """Return the names of the columns, and the lines that have the values."""
     number, first = lines[0]
     names = tuple(field.strip() for field in first)
     if names[0] != "time":
@@ -115,7 +118,7 @@ def _row(columns: tuple[str, ...], fields: list[str], place: str) -> Row:
 
 
 def _value(column: str, text: str, place: str) -> Any:
-    """A plain number, or one with its unit."""
+    """Read a plain number, or one with a unit."""
     read: dict[str, Callable[[str], float]] = {
         "time": quantities.seconds,
         "delay": quantities.seconds,
@@ -135,7 +138,7 @@ def _value(column: str, text: str, place: str) -> Any:
 
 
 def _from_deliveries(lines: list[tuple[int, str]], name: str) -> Trace:
-    """Packets in each 100 ms as a rate; what is left at the end belongs to the last of them."""
+    """Turn deliveries into a rate for every 100 ms; a shorter rest joins the last of them."""
     moments: list[int] = []
     for number, line in lines:
         text = line.strip()
@@ -158,12 +161,12 @@ def _from_deliveries(lines: list[tuple[int, str]], name: str) -> Trace:
         length = step if place < bins - 1 else last / 1000 - place * step
         rate = min(_FASTEST, count * _PACKET_BITS / length)
         rows.append(Row(round(place * step, 3), rate, rate))
-    # One bin has one rate, however short the file is: it lasts a second.
+    # A file shorter than two bins has a single rate, which then lasts a second.
     return _with_shapeable_rates(Trace(last / 1000 if bins > 1 else 1.0, tuple(rows)), name)
 
 
 def _with_shapeable_rates(trace: Trace, name: str) -> Trace:
-    """With rates that can be shaped."""
+    """Raise every rate that is too low to be shaped to `Trace.least_rate`."""
     if not any(row.rate_up for row in trace.rows) or not any(row.rate_down for row in trace.rows):
         raise BadInput(f"{name}: its rate is never above zero; an outage belongs in [[timeline]]")
     least = trace.least_rate
@@ -175,7 +178,7 @@ def _with_shapeable_rates(trace: Trace, name: str) -> Trace:
 
 
 def resolve_trace_paths(tree: Any, folder: Path) -> Any:
-    """A scenario's tree in which files of traces beside the scenario's own have their full path."""
+    """Replace the names of trace files in the scenario's own folder by their full paths."""
     if isinstance(tree, dict):
         return {key: _resolved_path(key, value, folder) for key, value in tree.items()}
     return [resolve_trace_paths(part, folder) for part in tree] if isinstance(tree, list) else tree

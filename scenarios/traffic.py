@@ -1,4 +1,4 @@
-"""Traffic beside the training: checked, and as a plan has it."""
+"""Checks a scenario's background traffic and turns it into the plan's flows."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ from scenarios.suggestions import did_you_mean
 
 
 def check(scenario: Scenario) -> None:
-    """BadInput for a flow between hosts that are not there, or that no switch connects."""
+    """Raise BadInput for a flow between unknown hosts, or hosts without a common switch."""
     links = wiring.link_specs(wiring.build_topology(scenario), scenario) if scenario.traffic else ()
     hosts = list(dict.fromkeys(link.host for link in links))
     for number, flow in enumerate(scenario.traffic, 1):
@@ -29,7 +29,7 @@ def check(scenario: Scenario) -> None:
 
 
 def plan_flows(scenario: Scenario, links: Sequence[LinkSpec]) -> tuple[Flow, ...]:
-    """Every flow with the switch it crosses, in numbers."""
+    """Return every flow in numbers, with the switch that it crosses."""
     return tuple(
         Flow(
             sender=flow.sender,
@@ -47,6 +47,6 @@ def plan_flows(scenario: Scenario, links: Sequence[LinkSpec]) -> tuple[Flow, ...
 
 
 def _shared_switches(one: str, other: str, links: Sequence[LinkSpec]) -> list[str]:
-    """The switches that both hosts have a link to."""
+    """Return the switches that both hosts have a link to."""
     there = {link.switch for link in links if link.host == other}
     return [link.switch for link in links if link.host == one and link.switch in there]

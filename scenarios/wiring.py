@@ -1,4 +1,4 @@
-"""Which links a scenario has: its topology as Mininet builds it, and every link's shape."""
+"""Builds a scenario's Mininet topology and works out the shape of each of its links."""
 
 import random
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from scenarios.sections import Link
 
 
 def shapes(link: Link) -> tuple[Shape, Shape]:
-    """A link's two directions in numbers: up (towards the upper tier) and down."""
+    """Return the link's shapes upwards (towards the upper tier) and downwards."""
     if link.trace is not None:
         return _traced_shapes(link, trace_files.load(link.trace))
     delay, jitter = quantities.seconds(link.delay), quantities.seconds(link.jitter)
@@ -31,7 +31,7 @@ def shapes(link: Link) -> tuple[Shape, Shape]:
 
 
 def _traced_shapes(link: Link, trace: Trace) -> tuple[Shape, Shape]:
-    """As the trace's first row has them; the queue is enough for all of its rows."""
+    """Return the shapes of the trace's first row, with a queue long enough for all of its rows."""
     first, own_delay = trace.first, quantities.seconds(link.delay)
     jitter, loss = quantities.seconds(link.jitter), quantities.share(link.loss)
     delays = [own_delay if row.delay is None else row.delay for row in trace.rows]
@@ -52,13 +52,13 @@ def _traced_shapes(link: Link, trace: Trace) -> tuple[Shape, Shape]:
 
 
 def traces(scenario: Scenario) -> dict[str, Trace]:
-    """Every trace that a link follows, by the name that the link has for it."""
+    """Return every trace that a link follows, by the name or file that the link gives."""
     names = {link.trace for link in scenario.links.values() if link.trace is not None}
     return {name: trace_files.load(name) for name in sorted(names)}
 
 
 def _first_row(link: Link, name: str, seed: int) -> int:
-    """Where in its trace a link of that name is at time zero."""
+    """Return the row of its trace at which a link starts."""
     if link.trace is None or link.trace_offset == "none":
         return 0
     rows = len(trace_files.load(link.trace).rows)
@@ -66,12 +66,18 @@ def _first_row(link: Link, name: str, seed: int) -> int:
 
 
 def joined_cells(scenario: Scenario, heard: Sequence[int]) -> list[int]:
-    """Of the cells that a client hears, those that it belongs to under the scenario's method."""
+    """Return those of the cells in reach that a client joins under the scenario's method.
+
+    That is all of them, or only the first if the method's clients belong to one cell.
+    """
     return list(heard if registry.method(scenario.protocol.name).hears_all_cells else heard[:1])
 
 
 def later_cells(scenario: Scenario) -> list[list[int]]:
-    """For every client the cells (from 0) that it may come to belong to, besides those at first."""
+    """Return, for every client, the cells (from 0) that it may join during the run.
+
+    The cells that it belongs to from the beginning are left out.
+    """
     topology = scenario.topology
     if topology.kind != "cells":
         return [[] for _ in range(topology.client_count)]
@@ -87,7 +93,7 @@ def later_cells(scenario: Scenario) -> list[list[int]]:
 
 
 def topology_numbers(scenario: Scenario) -> dict[str, Any]:
-    """The arguments of the scenario's Mininet topology."""
+    """Return the arguments of the scenario's Mininet topology, as plan.json keeps them."""
     topology = scenario.topology
     if topology.kind != "cells":
         return topology.model_dump(exclude={"kind"}, exclude_none=True)
@@ -101,14 +107,14 @@ def topology_numbers(scenario: Scenario) -> dict[str, Any]:
 
 
 def build_topology(scenario: Scenario) -> Any:
-    """The scenario's Mininet topology."""
+    """Build the scenario's Mininet topology."""
     return topologies.build(scenario.topology.kind, topology_numbers(scenario))
 
 
-def link_specs(built: Any, scenario: Scenario) -> tuple[LinkSpec, ...]:
-    """Every link of the topology, shaped as the scenario says for its tier."""
+def link_specs(topology: Any, scenario: Scenario) -> tuple[LinkSpec, ...]:
+    """Return every link of the topology with the shapes that the scenario gives for its tier."""
     specs = []
-    for host, switch, parameters in built.links(sort=False, withInfo=True):
+    for host, switch, parameters in topology.links(sort=False, withInfo=True):
         tier = parameters.get("tier")
         link = scenario.links[tier] if tier else None
         if link is None:
