@@ -1,9 +1,9 @@
-"""Start-up of a large tree: Metronome against stock Mininet, in one run, as a ratio.
+"""Compares the start-up of a large tree with that of stock Mininet, in one run, as a ratio.
 
     python -m benchmarks.startup [--institutions 5] [--clients 40] [--ours-only]
 
-Ours: every host with shaped links AND its node process joined. Stock: Mininet with TCLink and
-LinuxBridge (Debian's bridge-utils), the hosts and links alone, in the same kind of guest.
+Ours ends when every host has shaped links and its node process has joined. Stock Mininet (TCLink
+and LinuxBridge, of Debian's bridge-utils) only builds hosts and links, in the same kind of guest.
 """
 
 import argparse
@@ -30,7 +30,7 @@ _PATIENCE_SECONDS = 1200.0
 
 
 def tree(institutions: int, clients: int) -> Plan:
-    """A tree of that size with a model too small to matter."""
+    """Plan a tree of that size, with a model too small to matter."""
     scenario = loader.check(
         {
             "name": "startup",
@@ -55,7 +55,10 @@ def tree(institutions: int, clients: int) -> Plan:
 
 
 def measure(plan: Plan, module: str, last_phase: str) -> dict[str, Any]:
-    """Boot a guest, run this module there, and return the status line of that phase."""
+    """Boot a guest, run this module there, and return the seconds of each phase so far.
+
+    It ends as soon as `last_phase` is reported.
+    """
     with tempfile.TemporaryDirectory(prefix="metronome-startup-") as folder:
         run_dir = Path(folder)
         RunDirectory(run_dir).plan.write_text(plan.to_json())
@@ -66,7 +69,7 @@ def measure(plan: Plan, module: str, last_phase: str) -> dict[str, Any]:
         guest = Guest("wall", seed=1, module=module)
         guest.prepare(plan, print)
         spool = LockedSpool("startup")
-        spool.workers_ready.touch()  # there are none
+        spool.workers_ready.touch()  # this benchmark has no workers
         process = guest.start(run_dir, spool, run_dir / "guest.log", interactive=False)
         spool.remember_session(process.pid)
         lines = tail(spool.status)
@@ -88,7 +91,7 @@ def measure(plan: Plan, module: str, last_phase: str) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Measure both, print their times and the ratio."""
+    """Measure both and print their times and the ratio."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--institutions", type=int, default=5)
     options.add_argument("--clients", type=int, default=40)

@@ -1,4 +1,4 @@
-"""The same tree, built by Mininet's own classes inside a guest; for benchmarks.startup."""
+"""Builds the tree of `benchmarks.startup` with Mininet's own classes, inside a guest."""
 
 import time
 from pathlib import Path
@@ -15,7 +15,7 @@ from contracts.spool import Spool
 
 
 class StockTopo(Topo):
-    """The plan's hosts, switches and links with TCLink's own parameters."""
+    """The hosts, switches and links of a plan, shaped by TCLink."""
 
     def build(self, plan: Plan) -> None:
         """Add the plan's hosts and switches, and its links as Mininet shapes them itself."""
@@ -34,7 +34,7 @@ class StockTopo(Topo):
 
 
 def main(directories: list[str]) -> None:
-    """Build it and say how long that took."""
+    """Build the network and report how long that took."""
     run_dir, spool = Path(directories[0]), Spool(Path(directories[1]))
     plan = Plan.from_json(RunDirectory(run_dir).plan.read_text())
     started = time.monotonic()

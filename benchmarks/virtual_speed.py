@@ -1,4 +1,4 @@
-"""How much the emulation costs on top of the training itself, on the virtual clock.
+"""Measures what emulation on the virtual clock costs on top of the training itself.
 
     python -m benchmarks.virtual_speed [--clients 40] [--data DIR]
 
@@ -53,14 +53,17 @@ join = "10min"
 
 
 def watch(run: "subprocess.Popen[bytes]") -> tuple[int, int]:
-    """Until the run ends: the most memory its guest took (a file in /dev/shm), and the others."""
+    """Wait for the run's end; return the peak memory of its guest and of its other processes.
+
+    The guest's memory is a file in /dev/shm.
+    """
     before = shutil.disk_usage("/dev/shm").used
     guest = outside = 0
     while run.poll() is None:
         guest = max(guest, shutil.disk_usage("/dev/shm").used - before)
         with contextlib.suppress(psutil.NoSuchProcess):
             family = [psutil.Process(run.pid), *psutil.Process(run.pid).children(recursive=True)]
-            # The guest's own processes all show the same file.
+            # The guest's own processes all map the same file.
             pythons = [process for process in family if process.name().startswith("python")]
             outside = max(outside, sum(process.memory_info().rss for process in pythons))
         time.sleep(1)
@@ -70,7 +73,7 @@ def watch(run: "subprocess.Popen[bytes]") -> tuple[int, int]:
 
 
 def main() -> None:
-    """Measure a run and the training alone, print their times and the ratio."""
+    """Run the scenario and print its times, their ratio, and the peak memory."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--clients", type=int, default=40, help="clients of each institution")
     options.add_argument("--data", help="data sets in torchvision's layout")

@@ -1,4 +1,4 @@
-"""What encode plus decode costs against torch.save plus torch.load, for three model sizes.
+"""Compares the wire format's encode and decode with torch.save and load, for three model sizes.
 
 Run from the root of the repository: python -m benchmarks.wire_cost
 """
@@ -19,14 +19,17 @@ GOAL = 0.05  # of torch's cost, for the largest model
 
 
 def seconds(action: Callable[[], None]) -> float:
-    """Host seconds of one call."""
+    """Return the host seconds of one call."""
     start = time.perf_counter()
     action()
     return time.perf_counter() - start
 
 
 def measure(module: nn.Module) -> tuple[int, float, float]:
-    """Parameters, and the best seconds of the wire and of torch, taken in turns."""
+    """Return the number of parameters and the best times of the wire and of torch.
+
+    The two are measured in turns.
+    """
     tensors = dict(models.named_weights(module))
     arrays = {name: tensor.numpy() for name, tensor in tensors.items()}
     expected = Expected(
@@ -50,7 +53,7 @@ def measure(module: nn.Module) -> tuple[int, float, float]:
 
 
 def main() -> None:
-    """Print one line per model and whether the goal is met."""
+    """Print one line per model, and whether the goal is met."""
     modules = [
         models.build("lenet5", channels=1, size=28, classes=10, seed=1),
         nn.Sequential(nn.Linear(784, 1200), nn.Linear(1200, 1020), nn.Linear(1020, 10)),

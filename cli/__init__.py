@@ -1,1 +1,1 @@
-"""The command line: each command walks the road from a scenario to its report."""
+"""The command line: one module per command, each of which only puts the other rooms to work."""

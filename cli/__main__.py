@@ -1,4 +1,4 @@
-"""The command line: `./metronome COMMAND`. It only walks the road from scenario to report."""
+"""The entry point of `./metronome COMMAND`: runs the command and turns errors into exit codes."""
 
 import signal
 import sys
@@ -8,8 +8,11 @@ from contracts.errors import BadInput
 
 
 def main() -> int:
-    """Run the command that the arguments name, and return the process's exit code."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends like Ctrl-C: cleanly
+    """Run the command named by the arguments and return the process's exit code.
+
+    2 stands for bad input, 130 for an interruption.
+    """
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends as cleanly as Ctrl-C
     try:
         return commands.main(sys.argv[1:])
     except BadInput as error:

@@ -1,4 +1,4 @@
-"""`metronome test`: every check of the project, one after the other."""
+"""`metronome test`: the gate. Runs every check of the project, one after the other."""
 
 import argparse
 import subprocess
@@ -13,7 +13,7 @@ NO_TESTS_SELECTED = 5  # pytest's exit code
 
 
 def run(arguments: list[str]) -> int:
-    """Run all steps, print one line for each at the end, and return 0 only if none failed."""
+    """Run all steps and print one line for each at the end; return 0 only if none failed."""
     own, extra = _split(arguments)
     parser = argparse.ArgumentParser(
         prog="metronome test",
@@ -31,7 +31,7 @@ def run(arguments: list[str]) -> int:
         started = time.monotonic()
         code = _execute(command)
         seconds = time.monotonic() - started
-        # A selection by the user may well leave one of the in_parallel halves of the tests empty.
+        # What the user selects may well leave some of the test steps empty.
         empty = code == NO_TESTS_SELECTED and name.startswith("tests") and bool(extra)
         outcome = "nothing selected" if empty else "ok" if code == 0 else "FAILED"
         outcomes.append((name, outcome, seconds))
@@ -43,7 +43,7 @@ def run(arguments: list[str]) -> int:
 
 
 def _split(arguments: list[str]) -> tuple[list[str], list[str]]:
-    """Separate our own arguments from those after -- that go to pytest."""
+    """Separate our own arguments from those after --, which go to pytest."""
     if "--" not in arguments:
         return arguments, []
     at = arguments.index("--")
@@ -51,7 +51,7 @@ def _split(arguments: list[str]) -> tuple[list[str], list[str]]:
 
 
 def steps(fast: bool, extra: Sequence[str] = ()) -> list[tuple[str, list[str]]]:
-    """The checks by their names, each a Python tool with its arguments."""
+    """Return the steps: a name, and a Python module with its arguments."""
     pytest = ["pytest", "--durations=5", "--durations-min=1", *extra, "-m"]
     in_parallel = [*pytest[:1], "-n", "2", "--dist", "loadgroup", *pytest[1:]]
     found = [
@@ -59,7 +59,7 @@ def steps(fast: bool, extra: Sequence[str] = ()) -> list[tuple[str, list[str]]]:
         ("ruff format", ["ruff", "format", "--check", "."]),
         ("mypy", ["mypy"]),
     ]
-    # Only tests that keep no time are measured, and only all of them together.
+    # Coverage slows tests down: measured only where no time is kept, and for all tests together.
     measured = [] if fast or extra else ["--cov", "--cov-report="]
     found.append(
         (
@@ -68,7 +68,7 @@ def steps(fast: bool, extra: Sequence[str] = ()) -> list[tuple[str, list[str]]]:
         )
     )
     if not fast:
-        # First, because no single test should have to wait four minutes for it.
+        # Built before the tests, so that no single test has to wait minutes for it.
         found.append(("virtual clock's kernel", ["cli", "kernel"]))
         found.append(("tests on the virtual clock", [*in_parallel, "emulation and beside"]))
         found.append(("tests with emulation", [*pytest, "emulation and not beside"]))
@@ -76,12 +76,12 @@ def steps(fast: bool, extra: Sequence[str] = ()) -> list[tuple[str, list[str]]]:
 
 
 def _execute(command: list[str]) -> int:
-    """Run a Python tool of this environment at the root, its output going straight to ours."""
+    """Run a Python module at the project's root, its output passed straight through."""
     return subprocess.run([sys.executable, "-u", "-m", *command], cwd=ROOT, check=False).returncode
 
 
 def _print_coverage() -> None:
-    """How much of the code the tests without emulation went through, if that was measured."""
+    """Print how much of the code the tests without emulation cover, if that was measured."""
     if not COVERAGE.exists():
         return
     command = [sys.executable, "-m", "coverage", "report", "--format=total", "--precision=1"]

@@ -1,4 +1,7 @@
-"""The commands and their options."""
+"""The commands of `./metronome` and their options.
+
+Commands are imported only when they are run, so that `--help` and `list` do not wait for torch.
+"""
 
 import argparse
 import os
@@ -8,7 +11,8 @@ from typing import Any
 from contracts.errors import BadInput
 from runner.provenance import version
 
-_DATA_HELP = "data sets in torchvision's layout (or METRONOME_DATA)"
+_DATA_HELP = "directory of data sets in torchvision's layout (default: $METRONOME_DATA)"
+_SET_HELP = "change one value of the scenario, like protocol.rounds=5; may be repeated"
 
 
 class _Parser(argparse.ArgumentParser):
@@ -17,7 +21,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def main(arguments: list[str]) -> int:
-    """Do what the command line says; returns the exit code."""
+    """Run the command that the arguments name and return its exit code."""
     if arguments[:1] == ["test"]:
         from cli import check
 
@@ -28,75 +32,120 @@ def main(arguments: list[str]) -> int:
 
 
 def parser() -> argparse.ArgumentParser:
-    """All that may stand behind ./metronome, but for `test`."""
-    parser = _Parser(prog="metronome", description="How long federated training really takes.")
+    """Build the parser of all commands; `test` has a parser of its own, in `cli.check`."""
+    parser = _Parser(
+        prog="metronome",
+        description="Measure how long federated learning takes on an emulated network.",
+    )
     parser.add_argument("--version", action="version", version=f"metronome {version()}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=_Parser)
-    run = commands.add_parser("run", help="run a scenario (default: quickstart)")
+    run = _add_command(commands, "run", "run a scenario, by default quickstart")
     run.add_argument(
         "scenario", nargs="?", default="quickstart", help="a name from `list`, or a file"
     )
-    run.add_argument("--links", action="append", default=[], metavar="TIER=PROFILE")
-    run.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="changes")
-    run.add_argument("--variant", help="one of the scenario's methods (default: its first)")
-    run.add_argument("--size", help="one of the scenario's sizes (default: its first)")
-    run.add_argument("--clock", choices=("wall", "virtual"))
-    run.add_argument("--backend", choices=("auto", "native", "guest"))
-    run.add_argument("--seed", type=int)
+    run.add_argument(
+        "--links",
+        action="append",
+        default=[],
+        metavar="TIER=PROFILE",
+        help="give a tier's links another profile, like edge-cloud=lte; may be repeated",
+    )
+    _add_set(run)
+    run.add_argument("--variant", help="the variant to run, usually a method (default: the first)")
+    run.add_argument("--size", help="the size to run (default: the first)")
+    run.add_argument("--clock", choices=("wall", "virtual"), help="default: the scenario's")
+    run.add_argument(
+        "--backend", choices=("auto", "native", "guest"), help="default: the scenario's"
+    )
+    run.add_argument("--seed", type=int, help="default: the scenario's")
     run.add_argument("--data", type=Path, help=_DATA_HELP)
-    run.add_argument("--out", help="the run's directory (default: runs/NAME-TIME)")
-    run.add_argument("--cli", action="store_true", help="stop in Mininet's CLI before training")
+    run.add_argument("--out", help="the directory of the run (default: runs/NAME-TIME)")
+    run.add_argument(
+        "--cli", action="store_true", help="open Mininet's command line before training"
+    )
     _add_live(run)
     run.set_defaults(command=_run)
     _add_sweep(commands)
     _add_links(commands)
     _add_compare(commands)
     _add_reports(commands)
-    listing = commands.add_parser("list", help="list the scenarios and sweeps")
+    listing = _add_command(commands, "list", "list the scenarios and sweeps of the library")
     listing.set_defaults(command=_list)
-    profiles = commands.add_parser("profiles", help="list link and device profiles")
+    profiles = _add_command(commands, "profiles", "list the link and device profiles")
     profiles.set_defaults(command=_profiles)
-    fidelity = commands.add_parser("fidelity", help="measure rates and delays against a matrix")
+    fidelity = _add_command(
+        commands, "fidelity", "measure a matrix of rates and delays against what is expected"
+    )
     fidelity.add_argument("--clock", choices=("wall", "virtual"), default="virtual")
-    fidelity.add_argument("--out", help="write the table to this Markdown file")
+    fidelity.add_argument("--out", help="also write the table to this Markdown file")
     fidelity.set_defaults(command=_fidelity)
-    kernel = commands.add_parser("kernel", help="build the virtual clock's kernel, or show it")
+    kernel = _add_command(
+        commands, "kernel", "build the virtual clock's kernel unless it is there, and describe it"
+    )
     kernel.set_defaults(command=_kernel)
-    doctor = commands.add_parser("doctor", help="what this machine can do")
+    doctor = _add_command(
+        commands, "doctor", "show what this machine can do, and which backend it would use"
+    )
     doctor.set_defaults(command=_doctor)
-    commands.add_parser("test", help="run every check of the project (test --help)")
+    _add_command(commands, "test", "run every check of the project")
     return parser
 
 
+def _add_command(commands: Any, name: str, summary: str) -> argparse.ArgumentParser:
+    """Add a command whose summary is shown both in `--help` and in its own help."""
+    description = f"{summary[0].upper()}{summary[1:]}."
+    added: argparse.ArgumentParser = commands.add_parser(
+        name, help=summary, description=description
+    )
+    return added
+
+
 def _add_sweep(commands: Any) -> None:
-    sweep = commands.add_parser("sweep", help="run a table of scenarios, then compare them")
-    sweep.add_argument("file", help="a sweep file, or a scenario: all of its variants")
-    sweep.add_argument("--seeds", metavar="1,2,3", help="the seeds of all runs")
+    sweep = _add_command(
+        commands, "sweep", "run many scenarios, variants and seeds, then compare them"
+    )
+    sweep.add_argument(
+        "file", help="a sweep, by name or file; or a scenario, for all of its variants"
+    )
+    sweep.add_argument("--seeds", metavar="1,2,3", help="the seeds to run (default: the sweep's)")
     _add_many_runs(sweep, "sweeps/NAME")
     sweep.set_defaults(command=_sweep)
 
 
 def _add_links(commands: Any) -> None:
-    links = commands.add_parser("links", help="try link profiles: where does the time go?")
+    links = _add_command(commands, "links", "run a scenario over several link profiles and compare")
     links.add_argument("scenario", help="a name from `list`, or a file")
-    links.add_argument("--tier", required=True, help="whose links, like edge-cloud")
-    links.add_argument("--profiles", required=True, metavar="A,B", help="from `profiles`")
-    links.add_argument("--seeds", type=int, metavar="N", help="as many runs of each (seeds 1 to N)")
-    links.add_argument("--variants", metavar="A,B", help="the scenario's methods (default: all)")
+    links.add_argument("--tier", required=True, help="the tier whose links change, like edge-cloud")
+    links.add_argument(
+        "--profiles", required=True, metavar="A,B", help="link profiles to try, from `profiles`"
+    )
+    links.add_argument("--seeds", type=int, metavar="N", help="run each with the seeds 1 to N")
+    links.add_argument(
+        "--variants", metavar="A,B", help="the scenario's variants to run (default: all)"
+    )
     _add_many_runs(links, "sweeps/links-NAME-TIER")
     links.set_defaults(command=_links)
 
 
-def _add_many_runs(parser: argparse.ArgumentParser, place: str) -> None:
-    """What `sweep` and `links` say about all of their runs."""
+def _add_many_runs(parser: argparse.ArgumentParser, default_out: str) -> None:
+    """Add the options that `sweep` and `links` share, which apply to all of their runs."""
     parser.add_argument("--size", help="the size of all runs")
-    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="changes")
+    _add_set(parser)
     parser.add_argument(
-        "--jobs", type=int, metavar="N", help="runs at once (default: one per core)"
+        "--jobs",
+        type=int,
+        metavar="N",
+        help="how many runs go on at the same time (default: one per core; one on the wall clock)",
     )
-    parser.add_argument("--out", help=f"where the runs go (default: {place})")
+    parser.add_argument("--out", help=f"the directory of the runs (default: {default_out})")
     parser.add_argument("--data", type=Path, help=_DATA_HELP)
     _add_live(parser)
+
+
+def _add_set(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE", dest="changes", help=_SET_HELP
+    )
 
 
 def _add_live(parser: argparse.ArgumentParser) -> None:
@@ -106,7 +155,7 @@ def _add_live(parser: argparse.ArgumentParser) -> None:
         type=_port,
         const=0,
         metavar="PORT",
-        help="a page on this machine that shows it while it goes on (default: any free port)",
+        help="serve a live report page on this machine (default: on any free port)",
     )
 
 
@@ -119,26 +168,34 @@ def _port(text: str) -> int:
 
 
 def _add_compare(commands: Any) -> None:
-    compare = commands.add_parser("compare", help="set runs side by side: time to target, bytes")
+    compare = _add_command(commands, "compare", "compare runs: accuracy, time to target, bytes")
     compare.add_argument(
-        "runs", nargs="+", metavar="RUN", help="a run's directory, or one that holds runs"
+        "runs", nargs="+", metavar="RUN", help="a run's directory, or one with runs in it"
     )
     compare.add_argument(
         "--target",
         type=_target,
-        help="accuracy to reach, like 0.8, or `baseline`: its last (default: the scenario's own)",
+        help="the accuracy to reach, like 0.8, or `baseline` for what the baseline reached at its "
+        "end (default: the scenario's target_accuracy)",
     )
     compare.add_argument(
-        "--baseline", metavar="NAME", help="speed-up against this variant, or best:PREFIX"
+        "--baseline",
+        metavar="NAME",
+        help="show the speed-up against this variant, or best:PREFIX for the fastest of several",
     )
     compare.add_argument(
-        "--over", metavar="KEY[,KEY]", help="also accuracy and time over settings that vary"
+        "--over",
+        metavar="KEY[,KEY]",
+        help="also draw accuracy and time over one setting, or accuracy over two",
     )
     compare.add_argument(
-        "--rho", type=float, help="on cells: accuracy at this share of main classes, like 0.6"
+        "--rho",
+        type=float,
+        help="on cells: take accuracies at this share of main classes, like 0.6",
     )
     compare.add_argument(
-        "--out", help="where tables and figures go (default: the sweep, or runs/comparison-TIME)"
+        "--out",
+        help="the directory of tables and figures (default: the sweep's, or runs/comparison-TIME)",
     )
     compare.set_defaults(command=_compare)
 
@@ -152,17 +209,22 @@ def _target(text: str) -> float | str:
 
 def _add_reports(commands: Any) -> None:
     what = {
-        "report": ("runs as one HTML page: where the time went, round by round", _report),
-        "figures": ("each chart of each run as SVG and PDF, for papers", _figures),
+        "report": ("write one HTML page on runs: where the time went, round by round", _report),
+        "figures": ("write each chart of each run as SVG and PDF, for papers", _figures),
     }
     for name, (words, command) in what.items():
-        parser = commands.add_parser(name, help=words)
+        parser = _add_command(commands, name, words)
         parser.add_argument(
-            "runs", nargs="+", metavar="RUN", help="a run's directory, or one that holds runs"
+            "runs", nargs="+", metavar="RUN", help="a run's directory, or one with runs in it"
         )
-        parser.add_argument("--out", help="the directory to write to (default: the run's)")
+        parser.add_argument(
+            "--out",
+            help="the directory to write to (default: the run's; for several, a new one)",
+        )
         if name == "figures":
-            parser.add_argument("--round", type=int, help="of the waterfall (default: the second)")
+            parser.add_argument(
+                "--round", type=int, help="the round that the waterfall shows (default: the second)"
+            )
         parser.set_defaults(command=command)
 
 

@@ -1,4 +1,4 @@
-"""`metronome compare`: runs side by side, as tables and figures."""
+"""`metronome compare`: compares runs in tables and figures."""
 
 import dataclasses
 import time
@@ -32,7 +32,7 @@ def compare(
     over: Sequence[str] = (),
     rho: float | None = None,
 ) -> int:
-    """Show the comparison and leave it in a directory."""
+    """Compare the runs, print the table, and write tables and figures to a directory."""
     found, left_out = read_runs(runs)
     if rho is not None and found:
         found = at_share(found, rho)
@@ -55,7 +55,7 @@ def write_comparison(
     grid: Over | None = None,
     curves: RhoCurves | None = None,
 ) -> list[str]:
-    """Tables and figures; the names of the files."""
+    """Write tables and figures, and return the names of the files."""
     names = ["comparison.csv", "comparison.md", "comparison.png", "comparison-rounds.png"]
     try:
         directory.mkdir(parents=True, exist_ok=True)
@@ -80,7 +80,7 @@ def write_comparison(
 
 
 def _directory(runs: Sequence[str], out: str | None) -> Path:
-    """The one sweep's own directory, or a new one."""
+    """Choose where to write: `--out`, the one sweep's own directory, or a new one."""
     if out is not None:
         return Path(out)
     if len(runs) == 1 and not RunDirectory(Path(runs[0])).is_run:
@@ -89,7 +89,7 @@ def _directory(runs: Sequence[str], out: str | None) -> Path:
 
 
 def new_directory(name: str) -> Path:
-    """One that is not there yet, named for what it holds and for the hour."""
+    """Return a new directory under runs/, named after its content and the time."""
     path = RUNS / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}"
     while path.exists():
         path = path.with_name(path.name + "x")

@@ -1,4 +1,4 @@
-"""How a run goes, while it goes: a live line on a terminal, plain lines elsewhere."""
+"""Shows the progress of a run: one live line on a terminal, plain lines elsewhere."""
 
 import time
 from pathlib import Path
@@ -22,10 +22,10 @@ _WORDS: dict[type[Status], str] = {
 
 
 class RunDisplay:
-    """Shows round, accuracy so far, elapsed time and time left."""
+    """Shows the round, the accuracy so far, the elapsed time and an estimate of the time left."""
 
     def __init__(self, rounds: int, console: Console, progress_file: Path | None = None) -> None:
-        """`progress_file` is where the sweep that started the run, if any, reads its progress."""
+        """`progress_file`: where the sweep that started this run, if any, reads its progress."""
         self._console, self._rounds, self._progress_file = console, rounds, progress_file
         self._live = console.is_terminal
         self._started = self._ended = 0.0  # the first round's start, the last one's end
@@ -67,11 +67,11 @@ class RunDisplay:
             self._show(_WORDS[type(record)])
 
     def evaluating(self) -> None:
-        """The launcher has ended; some of its models are still to be evaluated."""
+        """Show that training is over and the last models are being evaluated."""
         self._show("evaluating the last models")
 
     def evaluation(self, line: dict[str, Any]) -> None:
-        """Take in the scores of a model that was evaluated."""
+        """Take the accuracy from a line of evaluations.jsonl."""
         if line.get("accuracy") is not None:
             self._accuracy = line["accuracy"]
 
@@ -109,12 +109,12 @@ class RunDisplay:
 
 
 def describe_round(now: RunProgress) -> str:
-    """One line about a run at the end of a round."""
+    """Describe a run at the end of a round in one line."""
     return f"round {now.round}/{now.rounds}  {describe_progress(now)}"
 
 
 def describe_progress(now: RunProgress) -> str:
-    """Accuracy, elapsed time and time left, as far as they are known."""
+    """Describe accuracy, elapsed time and time left, as far as they are known."""
     parts = []
     if now.accuracy is not None:
         parts.append(f"accuracy {now.accuracy:.1%}")

@@ -1,4 +1,4 @@
-"""`metronome doctor`: what this machine can do, and which backend a run would take."""
+"""`metronome doctor`: shows what this machine can do and which backend a run would use."""
 
 import os
 import shutil
@@ -16,7 +16,7 @@ from scenarios import loader, wiring
 
 
 def doctor() -> int:
-    """Print a table, then the backend and the reason."""
+    """Print the machine's capabilities, then the backend for either clock and the reason."""
     can = probe()
     table = Table(title="This machine", title_justify="left", show_header=False)
     table.add_row("kernel", f"{os.uname().sysname} {os.uname().release}")

@@ -1,4 +1,4 @@
-"""`metronome fidelity`: the matrix of rates and round trips, and the table in docs/fidelity.md."""
+"""`metronome fidelity`: measures a matrix of rates and round trips, as in docs/fidelity.md."""
 
 import json
 import tempfile
@@ -46,19 +46,19 @@ COLUMNS: tuple[tuple[str, Callable[[dict[str, Any]], str]], ...] = (
 
 
 def expected(cell: dict[str, Any]) -> float:
-    """Frames at the link's rate, the last one's way, and the idle time of slow start."""
+    """Return the seconds expected: frames at the link's rate, the delay, and TCP slow start."""
     return float(cell["ideal"] + cell["slow_start"])
 
 
 def error(cell: dict[str, Any]) -> float:
-    """How far the measured time is from the expected one."""
+    """Return the relative error of the measured time."""
     return float(cell["seconds"] / expected(cell) - 1)
 
 
 def measure(
     cells: Sequence[MatrixCell], clock: str, report: Callable[[dict[str, Any]], None]
 ) -> list[dict[str, Any]]:
-    """Measure these cells in one guest; `report` gets each as it is done."""
+    """Measure these cells of the matrix in one guest; `report` is called after each."""
     with tempfile.TemporaryDirectory(prefix="metronome-fidelity-") as folder:
         run_dir = Path(folder)
         scenario = loader.check(_SCENARIO)
@@ -98,7 +98,7 @@ def measure(
 
 
 def fidelity(clock: str, out: str | None) -> int:
-    """Run the whole matrix, show it, and write it as Markdown when asked to."""
+    """Measure the whole matrix, print it, and write it as Markdown if `out` is given."""
     console = Console()
     started = time.monotonic()
 

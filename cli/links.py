@@ -1,4 +1,4 @@
-"""`metronome links`: one scenario over several link profiles, and where its time goes on each."""
+"""`metronome links`: runs a scenario over several link profiles and shows each bottleneck."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -32,7 +32,7 @@ def links(
     live: int | None = None,
     command: ChildCommand | None = None,
 ) -> int:
-    """A sweep, and what it says about the bottleneck; the sweep's exit code."""
+    """Run the sweep, then print and write where the time went; return the sweep's exit code."""
     table = link_sweep(scenario, tier, _profiles(profiles), seeds, _listed("variants", variants))
     runs = expand(table, SweepOptions(size, None, changes))
     directory = sweep_directory(table, out)
@@ -49,9 +49,9 @@ def link_sweep(
     seeds: int | None = None,
     variants: list[str] | None = None,
 ) -> Sweep:
-    """The sweep that tries these profiles on that tier; BadInput where a method has none such."""
+    """Make the sweep of these profiles on a tier; BadInput if a variant has no such tier."""
     path = files.library().get(name_or_file, Path(name_or_file))
-    own: list[str | None] = [None]  # its only method
+    own: list[str | None] = [None]  # the scenario itself, without variants
     for method in variants or loader.choices(str(path)).variants or own:
         scenario = loader.load(str(path), variant=method)
         _check_tier(tier, scenario.topology.tiers, scenario.topology.kind, method)
@@ -94,7 +94,7 @@ def _listed(option: str, text: str | None) -> list[str] | None:
 
 
 def _conclude(directory: Path, runs: Sequence[SweepRun], key: str) -> None:
-    """The study's table and figure, of those runs that came to their end."""
+    """Print and write the table and figure of those runs that finished."""
     from reports.comparison.link_study import link_study
     from reports.comparison.link_table import markdown, show, study_csv
     from reports.comparison.runs import read_runs

@@ -1,4 +1,4 @@
-"""`metronome list` and `metronome profiles`."""
+"""`metronome list` and `metronome profiles`: print what the libraries offer."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from scenarios import loader, sweeps
 
 
 def list_scenarios() -> int:
-    """The library of scenarios and that of sweeps."""
+    """Print the scenarios, with their variants and sizes, and the sweeps."""
     table = _table("Scenarios (run NAME)")
     for name in loader.library():
         choices = loader.choices(name)
@@ -35,7 +35,7 @@ def _table(title: str) -> Table:
 
 
 def list_profiles() -> int:
-    """Every named link and device with its numbers."""
+    """Print every link and device profile with its numbers."""
     console = Console()
     links = Table(title="Links (--links TIER=NAME)", title_justify="left")
     for column in ("name", "down", "up", "delay", "jitter", "loss", "about"):

@@ -1,4 +1,4 @@
-"""`--live`: a page that shows runs while they go on, served by a process of its own."""
+"""`--live`: serves a page that shows runs under way, from a process of its own."""
 
 import contextlib
 import json
@@ -11,22 +11,25 @@ from pathlib import Path
 from contracts.errors import BadInput
 from contracts.project import ROOT
 
-LAST_REQUEST_SECONDS = 3.0  # seconds at the end for pages that are open: they ask every second
+LAST_REQUEST_SECONDS = 3.0  # at the end, for open pages to ask once more (they ask every second)
 _HOST = "127.0.0.1"
 _MOST = 65535
-_END_SECONDS = LAST_REQUEST_SECONDS + 7.0  # for an answer that is under way
+_END_SECONDS = LAST_REQUEST_SECONDS + 7.0  # with time to finish an answer
 
 
 class LiveView:
-    """The port is taken before anything begins, so that a bad one is found in time."""
+    """The live view of a command, if one is wanted.
+
+    The port is taken at once, so that a bad one is refused before anything starts.
+    """
 
     def __init__(self, port: int | None) -> None:
-        """None: there is no live view; 0: any port that is free."""
+        """`port`: None for no live view, 0 for any free port."""
         self._listening = None if port is None else _listen(port)
 
     @contextlib.contextmanager
     def showing(self, directories: Sequence[Path], report: Callable[[str], None]) -> Iterator[None]:
-        """Serve these runs; at the end pages that are open get the last of them."""
+        """Serve these runs during the block; open pages still get the final state afterwards."""
         if self._listening is None:
             yield
             return
@@ -59,7 +62,7 @@ def _start(listening: socket.socket, directories: Sequence[Path]) -> "subprocess
             stderr=subprocess.DEVNULL,
             text=True,
             pass_fds=(listening.fileno(),),
-            start_new_session=True,  # Ctrl-C is for the run, which then ends it
+            start_new_session=True,  # Ctrl-C reaches the run alone, which then ends this
         )
     _tell(server, json.dumps([str(directory.resolve()) for directory in directories]))
     return server

@@ -1,7 +1,8 @@
-"""The live view's own process: the report page of runs that go on, on loopback only.
+"""The process behind `--live`: serves the report page of runs under way, on loopback only.
 
-Whoever starts it gives it a socket that listens already, and on its standard input the runs'
-directories as one line of JSON; a second line says that they are over. It ends with that input.
+`cli.live` starts it with a listening socket and writes to its standard input: first the runs'
+directories as one line of JSON, later a line that says they are over. It exits after that line, or
+when its input is closed.
 """
 
 import json
@@ -19,13 +20,13 @@ from cli.live import LAST_REQUEST_SECONDS
 from reports.page.html import json_text, report_html
 from reports.page.live_records import LiveRuns
 
-_NICE = 15  # behind everything that is measured
-_OPEN = 10.0  # seconds after its last question that a page counts as open
+_NICE = 15  # gives way to everything that is measured
+_OPEN = 10.0  # seconds after its last request that a page counts as open
 _POLL = 0.05
 
 
 class LiveServer(ThreadingHTTPServer):
-    """Answers one question at a time: reading records twice at once would only take longer."""
+    """Answers one request at a time: reading the records twice at once would only take longer."""
 
     daemon_threads = False
 
@@ -36,18 +37,18 @@ class LiveServer(ThreadingHTTPServer):
         self.runs = runs
         self.over = False
         self.lock = threading.Lock()
-        self._asked: dict[str, float] = {}  # by page, when it last wanted to know
+        self._asked: dict[str, float] = {}  # page -> time of its last request
 
     def note_request(self, page: str) -> None:
-        """Note that a page wanted to know: it is open."""
+        """Note that a page is open, because it has sent a request."""
         self._asked[page] = time.monotonic()
 
     def note_informed(self, page: str) -> None:
-        """It knows that all is over, and asks no more."""
+        """Note that a page knows that the runs are over, and sends no more requests."""
         self._asked.pop(page, None)
 
     def wait_for_open_pages(self) -> None:
-        """Until all pages that are open know, or for a while."""
+        """Wait until all open pages know that the runs are over, but not for long."""
         deadline = time.monotonic() + LAST_REQUEST_SECONDS
         while time.monotonic() < deadline and self._has_open_pages():
             time.sleep(_POLL)
@@ -58,13 +59,13 @@ class LiveServer(ThreadingHTTPServer):
 
 
 class LiveHandler(BaseHTTPRequestHandler):
-    """`/` is the page; `/fresh?page=ID&seen=STAMP` what has come since, if anything."""
+    """Serves `/`, the page, and `/fresh?page=ID&seen=STAMP`, the data if they have changed."""
 
     server: LiveServer
     timeout = 10
 
     def do_GET(self) -> None:
-        """Answer one request of a page."""
+        """Answer one request."""
         if not self._is_for_us():
             self.send_error(HTTPStatus.MISDIRECTED_REQUEST, "This address is for this machine only")
             return
@@ -78,10 +79,10 @@ class LiveHandler(BaseHTTPRequestHandler):
             self.send_error(HTTPStatus.NOT_FOUND)
 
     def log_message(self, format: str, *args: object) -> None:
-        """Nobody reads it."""
+        """Log nothing: nobody reads it."""
 
     def _is_for_us(self) -> bool:
-        """A page elsewhere whose name was made to lead here (DNS rebinding) has another host."""
+        """Tell our own pages from others whose host name was pointed here (DNS rebinding)."""
         port = self.server.server_address[1]
         return self.headers.get("Host") in (f"127.0.0.1:{port}", f"localhost:{port}")
 
@@ -117,7 +118,7 @@ class LiveHandler(BaseHTTPRequestHandler):
 
 
 def main() -> None:
-    """Serve the runs named on the first line of the input, until the next line or its end."""
+    """Serve the runs named on the first line of the input until its next line or its end."""
     os.nice(_NICE)
     directories = [Path(name) for name in json.loads(sys.stdin.readline() or "[]")]
     listening = socket.socket(fileno=int(sys.argv[1]))

@@ -1,4 +1,4 @@
-"""`metronome report` and `metronome figures`: what runs have left, to look at and to print."""
+"""`metronome report` and `metronome figures`: a page and charts from the records of runs."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +14,7 @@ from reports.records.run_records import RunRecords
 
 
 def report(runs: Sequence[str], out: str | None) -> int:
-    """One page for all of them."""
+    """Write one HTML page on all of these runs."""
     found = _read_all(runs)
     path = RunDirectory(_directory(runs, out, "report")).report
     try:
@@ -27,7 +27,7 @@ def report(runs: Sequence[str], out: str | None) -> int:
 
 
 def figures(runs: Sequence[str], out: str | None, round: int | None) -> int:
-    """Every chart of these runs, those that compare with all of them in one."""
+    """Write every chart of these runs; charts that compare show all runs in one."""
     from reports.figures.paper import write_figures
 
     found = _read_all(runs)
@@ -45,7 +45,7 @@ def figures(runs: Sequence[str], out: str | None, round: int | None) -> int:
 
 
 def _read_all(runs: Sequence[str]) -> list[RunRecords]:
-    """All of these runs; what has to be known about their age is said."""
+    """Read the records of all runs, and warn about those of an older format."""
     made = {path: read_provenance(path) for path in run_directories(runs)}
     found = [_read(path, by) for path, by in made.items()]
     for sentence in older_records((str(path), by) for path, by in made.items()):
@@ -61,7 +61,7 @@ def _read(path: Path, made: Provenance) -> RunRecords:
 
 
 def _directory(runs: Sequence[str], out: str | None, word: str) -> Path:
-    """The one run's or sweep's own, or a new one."""
+    """Choose where to write: `--out`, the one run's or sweep's own directory, or a new one."""
     if out is not None:
         return Path(out)
     return Path(runs[0]) if len(runs) == 1 else new_directory(word)

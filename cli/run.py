@@ -1,4 +1,4 @@
-"""`metronome run`: scenario -> plan -> network -> nodes -> records -> report."""
+"""`metronome run`: loads a scenario, prepares and executes it, and finishes its records."""
 
 import os
 import time
@@ -35,7 +35,7 @@ def run(
     size: str | None = None,
     live: int | None = None,
 ) -> int:
-    """Run one scenario and show what came of it; 0, or 1 when the run itself failed."""
+    """Run one scenario and print its results; return 0, or 1 if the run failed."""
     began = time.monotonic()
     console = Console()
     progress_file = progress.asked_for(os.environ)

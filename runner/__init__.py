@@ -1,1 +1,1 @@
-"""One run from a checked scenario to its records: prepare, start, follow, end."""
+"""Takes one run from a checked scenario to its records: prepares, starts, follows and ends it."""

@@ -1,4 +1,4 @@
-"""One run, from a prepared directory to its records: workers, evaluator, network, clean-up."""
+"""Executes a prepared run: starts workers, evaluator and network, follows them, cleans up."""
 
 import contextlib
 import os
@@ -26,15 +26,15 @@ _POLL_SECONDS = 0.1
 _WORKERS_NICE = 5
 _GRACE_SECONDS = 3.0  # for a launcher that has said how it ended to end by itself
 _EVALUATION_SECONDS = 600.0  # for one model
-_DISSIMILARITY_SECONDS = 7200.0  # where the gradient of all training samples may be wanted too
+_DISSIMILARITY_SECONDS = 7200.0  # where gradients over all training samples may be measured too
 
 
 class RunFailed(Exception):
-    """The run ended early; the sentence is its cause."""
+    """The run ended early; the message is the cause, in one sentence."""
 
 
 class Display(Protocol):
-    """Whoever shows how the run goes."""
+    """What shows the progress of a run."""
 
     def status(self, record: Status) -> None:
         """Show how far the network and the nodes have come."""
@@ -51,7 +51,7 @@ class Display(Protocol):
 
 @dataclass
 class HostTimes:
-    """Host seconds from the start to the first round, from there to the last, and in the pool."""
+    """Host seconds of starting up, of training, and of work in the pool; None if not reached."""
 
     startup: float | None = None
     training: float | None = None
@@ -59,7 +59,10 @@ class HostTimes:
 
 
 class Runner:
-    """Starts everything outside the network and ends it, however the run ends."""
+    """Executes one run, and stops and removes all it started, however the run ends.
+
+    Afterwards `lost` names the nodes that were given up, and `host` says where host time went.
+    """
 
     def __init__(self, prepared: PreparedRun, backend: backends.Backend, display: Display) -> None:
         self._prepared, self._backend, self._display = prepared, backend, display
@@ -69,10 +72,13 @@ class Runner:
         self.host = HostTimes()
 
     def run(self, interactive: bool = False) -> None:
-        """RunFailed with the cause when a node, worker, link or guest fails."""
+        """Execute the run; RunFailed with the cause if a node, worker, link or guest fails.
+
+        `interactive` opens Mininet's command line before training.
+        """
         self._mark = time.monotonic()
         spool = LockedSpool(self._prepared.plan.run)
-        # On the wall clock the network goes first: its timers are what is measured.
+        # On the wall clock the network has priority: its timers are what is measured.
         nice = _WORKERS_NICE if self._prepared.plan.clock == "wall" else 0
         workers = worker_count(self._prepared.scenario)
         pool = WorkerPool(self._run_dir, spool, workers, nice=nice)
@@ -94,7 +100,7 @@ class Runner:
         except PoolBroken as error:
             raise RunFailed(str(error)) from None
         finally:
-            # A second Ctrl-C must not leave half of it behind.
+            # A second Ctrl-C must not interrupt the clean-up.
             ends = (signal.SIGINT, signal.SIGTERM)
             before = [signal.signal(number, signal.SIG_IGN) for number in ends]
             if launcher is not None:
@@ -175,7 +181,7 @@ class Runner:
             )
 
     def _finish_evaluations(self, evaluator: "subprocess.Popen[bytes]", spool: Spool) -> None:
-        """Wait for the models still to be evaluated, as long as it gets on with them."""
+        """Wait until the last models are evaluated, as long as the evaluator makes progress."""
         spool.stop_evaluator.touch()
         self._display.evaluating()
         lines = tail(self._files.evaluations)

@@ -1,4 +1,4 @@
-"""Reading a file of JSON lines while somebody else is writing it."""
+"""Reads a file of JSON lines while another process is writing it."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def tail(path: Path) -> Callable[[], Iterator[dict[str, Any]]]:
-    """A function that yields the complete lines added since its last call."""
+    """Return a function that yields the complete lines added since its last call."""
     position = 0
 
     def read() -> Iterator[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""A run directory with all that a run needs, before anything is started."""
+"""Prepares a run: data, partition, first model and plan, and the run directory with them."""
 
 import json
 import os
@@ -26,7 +26,7 @@ RUNS = Path("runs")
 
 @dataclass(frozen=True)
 class PreparedRun:
-    """What the runner starts from; nothing is written before `write`."""
+    """Everything that a run needs; nothing is on the disk before `write`."""
 
     scenario: Scenario
     plan: Plan
@@ -39,11 +39,11 @@ class PreparedRun:
     counts: np.ndarray = field(default_factory=lambda: np.zeros((0, 0), int))  # by client and class
 
     def with_provenance(self, provenance: Provenance) -> "PreparedRun":
-        """The same with its provenance in the plan."""
+        """Return a copy whose plan has this provenance."""
         return replace(self, plan=replace(self.plan, provenance=provenance))
 
     def write(self) -> None:
-        """Make the run directory and put there all that nodes and workers read."""
+        """Create the run directory and write all that nodes, workers and the evaluator read."""
         from learning.data.class_counts import write_counts
         from protocols.wire import Message, write_file
 
@@ -80,7 +80,7 @@ class PreparedRun:
 
 
 def output_directory(scenario: Scenario, out: str | None) -> Path:
-    """Where this run goes; BadInput when that place is in use."""
+    """Return the run's directory; BadInput if `out` exists and is not empty."""
     path = Path(out) if out else RUNS / f"{scenario.name}-{time.strftime('%Y%m%d-%H%M%S')}"
     while out is None and path.exists():
         path = path.with_name(path.name + "x")
@@ -90,12 +90,12 @@ def output_directory(scenario: Scenario, out: str | None) -> Path:
 
 
 def trainer_of(scenario: Scenario) -> str:
-    """`pool` unless the scenario says otherwise: nodes then need no torch."""
+    """Return who trains: `pool` unless the scenario says otherwise, so that nodes need no torch."""
     return "pool" if scenario.compute.trainer == "auto" else scenario.compute.trainer
 
 
 def prepare(scenario: Scenario, data_dir: Path | None, out: str | None) -> PreparedRun:
-    """Load the data, split it, make the first model, and plan; nothing is written yet."""
+    """Load and partition the data, make the first model, and plan; nothing is written yet."""
     import torch
 
     from learning.data import datasets, partitions, server_data
@@ -153,7 +153,7 @@ def _with_measured_devices(
     initial: dict[str, np.ndarray],
     flops_per_step: int,
 ) -> Scenario:
-    """The scenario with this machine's own speed in place of every device `host`."""
+    """Return the scenario with this machine's measured speed for every device `host`."""
     from learning.models import registry as models
     from learning.training.context import TrainingContext
     from learning.workers import host_speed
@@ -174,5 +174,5 @@ def _with_measured_devices(
 
 
 def worker_count(scenario: Scenario) -> int:
-    """One worker for each core this process may use, unless the scenario says otherwise."""
+    """Return the scenario's number of workers, or one for each core that this process may use."""
     return scenario.compute.workers or len(os.sched_getaffinity(0))

@@ -1,4 +1,4 @@
-"""Finds out what makes a run: version, commit, kernel, torch, engine and processor."""
+"""Collects the provenance of a run: version, commit, kernel, torch, engine and processor."""
 
 import os
 import platform
@@ -15,7 +15,7 @@ _PROCESSORS = Path("/proc/cpuinfo")
 
 
 def collect(engine: str, kernel: str) -> Provenance:
-    """The provenance of a run that starts now, with that engine and on that kernel."""
+    """Return the provenance of a run that starts now, with this engine and on this kernel."""
     import torch
 
     commit, changed = commit_of(ROOT)
@@ -32,16 +32,19 @@ def collect(engine: str, kernel: str) -> Provenance:
 
 
 def version() -> str:
-    """Metronome's, as pyproject.toml defines it."""
+    """Return Metronome's version from pyproject.toml."""
     with (ROOT / "pyproject.toml").open("rb") as file:
         return str(tomllib.load(file)["project"]["version"])
 
 
 def commit_of(tree: Path) -> tuple[str, bool | None]:
-    """A tree's commit and whether its files differ from it; unknown without git or a repository."""
+    """Return a tree's commit and whether its files differ from it.
+
+    Both are unknown without git, or where the tree is no repository of its own.
+    """
     command = ["git", "-C", str(tree), "-c", f"safe.directory={tree}", "-c", "core.fsmonitor=false"]
     command += ["status", "--porcelain=v2", "--branch", "--untracked-files=normal"]
-    # A hook's variables must not lead elsewhere, nor an exported tree to a repository around it.
+    # Neither the variables of a git hook nor a repository around the tree must be taken for it.
     environment = {key: text for key, text in os.environ.items() if not key.startswith("GIT_")}
     environment |= {"GIT_CEILING_DIRECTORIES": str(tree.parent), "GIT_OPTIONAL_LOCKS": "0"}
     try:
@@ -64,7 +67,7 @@ def commit_of(tree: Path) -> tuple[str, bool | None]:
 
 
 def processor(described: Path = _PROCESSORS) -> str:
-    """The processor's model as the kernel calls it, or at least its architecture."""
+    """Return the processor's model from /proc/cpuinfo, or at least its architecture."""
     try:
         lines = described.read_text(errors="replace").splitlines()
     except OSError:

@@ -1,1 +1,1 @@
-"""`metronome sweep`: many runs, several at a time, and their comparison."""
+"""`metronome sweep`: executes many runs, several at a time, and compares them."""

@@ -1,4 +1,4 @@
-"""One run of a sweep: a process of its own, its log, and what became of it."""
+"""One run of a sweep as a child process: how it is started, its progress and its outcome."""
 
 import os
 import signal
@@ -21,7 +21,7 @@ _TAIL_BYTES = 4096
 
 @dataclass(frozen=True)
 class RunOutcome:
-    """How a run ended, and after how many seconds here; `failure` is its cause when it broke."""
+    """How a run ended, and after how many host seconds; `failure` is the cause if it failed."""
 
     run: SweepRun
     seconds: float
@@ -30,7 +30,7 @@ class RunOutcome:
 
 
 class RunningChild:
-    """A run under way: its process leads a session of its own, and ends with the sweep."""
+    """A run under way, in a process that has its own session and is ended with the sweep."""
 
     def __init__(
         self, run: SweepRun, paths: RunPaths, command: list[str], lock: int, jobs: int
@@ -43,35 +43,35 @@ class RunningChild:
                 cwd=ROOT,
                 env=os.environ
                 | {
-                    "TTY_COMPATIBLE": "0",  # plain lines, whatever is in there
+                    "TTY_COMPATIBLE": "0",  # plain lines in the log, whatever the environment says
                     RUNS_AT_ONCE: str(jobs),
                     progress.FILE: str(paths.progress),
                 },
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                start_new_session=True,  # Ctrl-C is for the sweep, which then ends its runs
+                start_new_session=True,  # Ctrl-C reaches the sweep alone, which then ends its runs
                 pass_fds=(lock,),
                 preexec_fn=lambda: _die_with_sweep(sweep),
             )
 
     @property
     def seconds(self) -> float:
-        """How long the run has been going on, in host seconds."""
+        """Host seconds since the run was started."""
         return time.monotonic() - self._began
 
     def progress(self) -> str:
-        """The last round that it wrote down; before the first one, the last thing it said."""
+        """Return the last round that the run wrote down, or else the last line of its log."""
         if (now := progress.read(self._paths.progress)) is not None:
             return describe_round(now)
         return (_last_lines(self._paths.log) or [""])[-1]
 
     def remove_progress_file(self) -> None:
-        """For a process that is gone: take away the file in which it wrote its progress."""
+        """Remove the progress file of a process that has exited."""
         progress.remove(self._paths.progress)
 
     def outcome(self) -> RunOutcome:
-        """For a process that is gone."""
+        """Return how the run ended; only for a process that has exited."""
         self.remove_progress_file()
         summary = summary_of(self._paths.directory) or {}
         code, failure = self.process.returncode, None
@@ -83,15 +83,15 @@ class RunningChild:
 
 
 def _die_with_sweep(sweep: int) -> None:
-    """In the new process: have the kernel interrupt it should the sweep be killed."""
+    """Called in the new process: have the kernel end it if the sweep is killed."""
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     syscalls.die_with_parent(signal.SIGTERM)
     if os.getppid() != sweep:
-        os._exit(1)  # the sweep was gone before the line above
+        os._exit(1)  # the sweep was killed before the line above
 
 
 def _last_lines(log: Path) -> list[str]:
-    """The end of what a run said, without empty lines."""
+    """Return the last lines of a log, without empty ones."""
     try:
         with log.open("rb") as file:
             file.seek(max(0, os.fstat(file.fileno()).st_size - _TAIL_BYTES))

@@ -1,4 +1,4 @@
-"""`metronome sweep`: a table of runs, several at a time, and their comparison."""
+"""`metronome sweep`: runs what is not finished yet, then compares all runs."""
 
 import sys
 from collections.abc import Sequence
@@ -32,14 +32,18 @@ def sweep(
     command: ChildCommand | None = None,
     live: int | None = None,
 ) -> int:
-    """Run what is not there yet, then compare; 1 when a run broke, 130 when interrupted."""
+    """Run what is not finished yet, then compare.
+
+    Returns the exit code: 1 if a run failed, 130 if interrupted. `command` replaces
+    `metronome run` in tests.
+    """
     table = sweeps.read(name_or_file)
     runs = expand(table, SweepOptions(size, _parse_seeds(seeds), changes))
     return run_table(table, runs, jobs, sweep_directory(table, out), data_dir, command, live)
 
 
 def sweep_directory(table: Sweep, out: str | None) -> Path:
-    """Where its runs go."""
+    """Return the directory of the sweep's runs."""
     return Path(out or SWEEPS / table.name).resolve()
 
 
@@ -52,7 +56,7 @@ def run_table(
     command: ChildCommand | None = None,
     live: int | None = None,
 ) -> int:
-    """All of `sweep` that comes after its words are understood."""
+    """Check the sweep, execute its runs and compare them; `links` calls this too."""
     _check_baseline(table, runs)
     _check_rho(table, runs)
     jobs = jobs_at_once(runs, jobs)
@@ -78,7 +82,7 @@ def run_table(
 def _conclude(
     table: Sweep, directory: Path, runs: Sequence[SweepRun], broken: Sequence[str]
 ) -> int:
-    """The comparison of this table's runs, whatever else lies there; the exit code."""
+    """Compare this sweep's runs, whatever else is in the directory; return the exit code."""
     from cli.compare import compare
 
     code = 0
@@ -91,7 +95,7 @@ def _conclude(
         except BadInput as error:
             if not broken:
                 raise
-            _print_error(str(error))  # perhaps the baseline is what broke
+            _print_error(str(error))  # perhaps it is the baseline that failed
     if broken:
         names = ", ".join(broken)
         _print_error(
@@ -102,7 +106,7 @@ def _conclude(
 
 
 def _comparison_options(table: Sweep, runs: Sequence[SweepRun]) -> dict[str, Any]:
-    """What else the comparison is to do: over the settings of its grids, and at its rho."""
+    """Return further options of the comparison: the settings of the grids, and rho."""
     from reports.comparison.labels import identity
     from reports.comparison.over_settings import MOST_KEYS
     from reports.comparison.setting_values import varies
@@ -116,7 +120,7 @@ def _comparison_options(table: Sweep, runs: Sequence[SweepRun]) -> dict[str, Any
 
 
 def _check_rho(table: Sweep, runs: Sequence[SweepRun]) -> None:
-    """A rho that a run on cells will not be evaluated at is found before the runs, as well."""
+    """Refuse, before anything runs, a rho at which the runs will not be evaluated."""
     on_cells = [run for run in runs if run.scenario.topology.kind == "cells"]
     if table.rho is not None and not on_cells:
         raise BadInput(f"rho: {table.rho:g}: none of the runs is on cells; leave it out")
@@ -130,7 +134,7 @@ def _check_rho(table: Sweep, runs: Sequence[SweepRun]) -> None:
 
 
 def _check_baseline(table: Sweep, runs: Sequence[SweepRun]) -> None:
-    """A baseline that no run will have the name of is a mistake to be found before the runs."""
+    """Refuse, before anything runs, a baseline that none of the runs will match."""
     from reports.comparison.groups import compare_runs
     from reports.comparison.labels import identity
     from reports.comparison.runs import Run

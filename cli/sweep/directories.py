@@ -1,4 +1,4 @@
-"""Where a sweep keeps its runs: what an earlier attempt left there, and whose turn it is."""
+"""The directory of a sweep: its lock, the paths of each run, and which runs are finished."""
 
 import contextlib
 import fcntl
@@ -17,31 +17,32 @@ from scenarios import loader
 from scenarios.expansion import SweepRun
 from scenarios.schema import Scenario
 
-# What tells a run's directory from anything else.
+# Any of these shows that a directory is a run's.
 _MARKS = {entry.name for entry in (RunDirectory.plan, RunDirectory.scenario, RunDirectory.logs)}
 
 
 @dataclass(frozen=True)
 class RunPaths:
-    """One run's directory, and beside it what it was told to run, what it said, how far it is."""
+    """The directory of one run, and the files about it beside that directory."""
 
     directory: Path
     scenario: Path
     log: Path
-    progress: Path  # while it goes on
+    progress: Path  # exists while the run goes on
 
 
 def run_paths(out: Path, run: SweepRun) -> RunPaths:
-    """Where this run of a sweep keeps its files."""
+    """Return the paths of a run in the sweep's directory."""
     beside = (out / f"{run.id}.{ending}" for ending in ("toml", "log", "progress.json"))
     return RunPaths(out / run.id, *beside)
 
 
 @contextlib.contextmanager
 def locked_directory(out: Path) -> Iterator[int]:
-    """Make the directory and hold it against other sweeps; yields the lock's descriptor.
+    """Create the directory and lock it against other sweeps; yields the lock's descriptor.
 
-    Runs inherit it: should the sweep be killed, the next one cannot begin before they have ended.
+    The runs inherit the descriptor: if the sweep is killed, the next one cannot start before its
+    runs have ended.
     """
     try:
         out.mkdir(parents=True, exist_ok=True)
@@ -61,7 +62,10 @@ def locked_directory(out: Path) -> Iterator[int]:
 
 
 def is_finished(out: Path, run: SweepRun) -> bool:
-    """Whether this very run is there, whole; BadInput when its place is taken by something else."""
+    """Whether this very run has finished already.
+
+    Raises BadInput if something else is in its place: not a run, or one of another scenario.
+    """
     directory = run_paths(out, run).directory
     if directory.is_symlink() or (directory.exists() and not directory.is_dir()):
         raise BadInput(f"{directory}: in the way, and no run; move it or name another --out")
@@ -82,7 +86,7 @@ def is_finished(out: Path, run: SweepRun) -> bool:
 
 
 def remove_attempt(paths: RunPaths) -> None:
-    """Take away what an attempt left that did not finish."""
+    """Remove what an unfinished attempt at this run left."""
     if paths.directory.exists():
         shutil.rmtree(paths.directory)
     paths.log.unlink(missing_ok=True)
@@ -90,7 +94,7 @@ def remove_attempt(paths: RunPaths) -> None:
 
 
 def summary_of(directory: Path) -> dict[str, Any] | None:
-    """The run's summary.json; None when there is none that can be read."""
+    """Read the run's summary.json; None if it is missing or cannot be read."""
     try:
         return RunRecords(directory).summary or None
     except (OSError, UnreadableRecord):
@@ -98,7 +102,10 @@ def summary_of(directory: Path) -> dict[str, Any] | None:
 
 
 def _same(file: Path, wanted: Scenario) -> bool:
-    """Whether that scenario has the same results: words and the number of workers change none."""
+    """Whether the scenario in the file has the same results as the one wanted.
+
+    Descriptions, the number of workers and measured devices may differ.
+    """
     try:
         found = loader.load(str(file))
     except BadInput:

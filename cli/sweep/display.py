@@ -1,4 +1,4 @@
-"""How a sweep goes, while it goes: one live line for each run, or plain lines elsewhere."""
+"""Shows the progress of a sweep: one live line per run on a terminal, plain lines elsewhere."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,18 +12,18 @@ from cli.sweep.child import RunningChild, RunOutcome
 from reports.wording import duration, percent
 from scenarios.expansion import SweepRun
 
-_OTHER_LINES = 4  # what a terminal must have room for besides the waiting runs
-_OTHER_COLUMNS = 74  # what a run says of a round, and its time
+_OTHER_LINES = 4  # of the terminal, besides those of running and waiting runs
+_OTHER_COLUMNS = 74  # of a line, besides the name
 _SHORTEST_NAME = 24
 
 
 class SweepDisplay:
-    """Runs that end leave a line for good; below it are those under way, and who waits."""
+    """Prints a line for each run that has ended, and below it those running and waiting."""
 
     def __init__(self, total: int, there: int, console: Console) -> None:
         self._console, self._total, self._there = console, total, there
         self._started = self._ended = self.finished = there
-        # No thread that refreshes it: processes are forked meanwhile.
+        # Without a refreshing thread: processes are forked meanwhile.
         self._live = Live(console=console, auto_refresh=False, transient=True)
 
     def __enter__(self) -> "SweepDisplay":
@@ -81,7 +81,7 @@ class SweepDisplay:
         return Group(table, Text(f"{self._ended} of {self._total} runs ended{rest}", style="bold"))
 
     def _name(self, run: SweepRun) -> Text:
-        """What tells runs apart stands at the end of their names: that is shown where room ends."""
+        """Shorten a long name from the left: its end is what distinguishes the runs."""
         width = max(_SHORTEST_NAME, self._console.width - _OTHER_COLUMNS)
         return Text(run.id if len(run.id) <= width else f"…{run.id[1 - width :]}")
 
@@ -90,7 +90,7 @@ class SweepDisplay:
 
 
 def describe_summary(summary: dict[str, Any]) -> str:
-    """Accuracy, elapsed time and time to the target, as far as there are any."""
+    """Describe accuracy, elapsed time and time to target, as far as they are known."""
     parts = []
     if (accuracy := summary.get("final_accuracy")) is not None:
         parts.append(f"accuracy {percent(accuracy)}")

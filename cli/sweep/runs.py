@@ -1,4 +1,4 @@
-"""The runs of a sweep, each a process of its own, several at a time."""
+"""Executes the runs of a sweep as child processes, several at a time."""
 
 import signal
 import subprocess
@@ -23,7 +23,7 @@ ChildCommand = Callable[[RunPaths], list[str]]
 
 
 class Display(Protocol):
-    """Whoever shows how the sweep goes."""
+    """What shows the progress of a sweep."""
 
     def started(self, run: SweepRun) -> None:
         """Show that a run has begun."""
@@ -39,7 +39,7 @@ class Display(Protocol):
 
 
 def metronome_command(data_dir: Path | None) -> ChildCommand:
-    """The child's command: this same program, told to run one scenario."""
+    """Return the command of a child: `metronome run` on the run's scenario file."""
     data = ["--data", str(data_dir)] if data_dir else []
 
     def command(paths: RunPaths) -> list[str]:
@@ -57,7 +57,7 @@ def run_all(
     display: Display,
     lock: int,
 ) -> list[RunOutcome]:
-    """Run them, at most `jobs` at once; however this ends, none is left running."""
+    """Execute the runs, at most `jobs` at a time; none is left running, however this ends."""
     waiting, running, ended = deque(runs), list[RunningChild](), list[RunOutcome]()
     try:
         while waiting or running:
@@ -89,7 +89,7 @@ def _start(run: SweepRun, out: Path, command: ChildCommand, lock: int, jobs: int
 
 
 def _end(running: Sequence[RunningChild]) -> None:
-    """Interrupt them and wait; what does not listen is killed, and what it left cleared away."""
+    """End the runs and wait for them; kill those that do not exit, and clean up after them."""
     ends = (signal.SIGINT, signal.SIGTERM)
     before = [signal.signal(number, signal.SIG_IGN) for number in ends]
     for child in running:

@@ -1,4 +1,4 @@
-"""A headless Chromium, driven over DevTools' pipe: JSON messages with a zero byte after each."""
+"""Drives a headless Chromium over the DevTools pipe: JSON messages, each ended by a zero byte."""
 
 import fcntl
 import json
@@ -24,7 +24,7 @@ _OPTIONS = (
 
 
 class Page:
-    """One page; whatever it logs as a warning or an error is kept."""
+    """One page; `complaints` collects what it logs as a warning or an error."""
 
     def __init__(self, to_browser: int, from_browser: int) -> None:
         self._to, self._from = to_browser, from_browser
@@ -39,13 +39,13 @@ class Page:
             self._call(f"{domain}.enable")
 
     def open(self, path: Path, width: int = 1200, height: int = 900, dark: bool = False) -> float:
-        """Show a file as a screen of that size does; the seconds until it was there."""
+        """Open a file on a screen of that size; return the seconds until it was shown."""
         return self.open_address(path.resolve().as_uri(), width, height, dark)
 
     def open_address(
         self, address: str, width: int = 1200, height: int = 900, dark: bool = False
     ) -> float:
-        """The same for a page that is served."""
+        """Open an address in the same way."""
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self._call("Emulation.setEmulatedMedia", features=[scheme])
         size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
@@ -58,14 +58,14 @@ class Page:
         return time.monotonic() - began
 
     def run(self, script: str) -> Any:
-        """The value of an expression in the page; of a promise, what it comes to."""
+        """Evaluate an expression in the page, awaiting promises, and return its value."""
         options = {"returnByValue": True, "awaitPromise": True}
         found = self._call("Runtime.evaluate", expression=script, **options)
         assert "exceptionDetails" not in found, found["exceptionDetails"]
         return found["result"].get("value")
 
     def press(self, key: str) -> None:
-        """A key, as a keyboard sends it to whatever has the focus."""
+        """Press a key on whatever has the focus."""
         code = {"Tab": 9, "ArrowLeft": 37, "ArrowRight": 39, "Enter": 13}.get(key, ord(key[0]))
         text = {"text": key} if len(key) == 1 else {}
         for kind in ("keyDown", "keyUp"):
@@ -73,7 +73,7 @@ class Page:
             self._call("Input.dispatchKeyEvent", type=kind, **fields, **text)
 
     def click(self, selector: str) -> None:
-        """In the middle of the first such element, with the mouse."""
+        """Click in the middle of the first element that matches."""
         place = self.run(
             f"(() => {{ const e = document.querySelector({json.dumps(selector)});"
             "e.scrollIntoView({block: 'center'}); const r = e.getBoundingClientRect();"
@@ -84,7 +84,7 @@ class Page:
             self._call("Input.dispatchMouseEvent", type=kind, **where)
 
     def screenshot(self, path: Path) -> None:
-        """The whole page, however long."""
+        """Take a picture of the whole page, however long."""
         taken = self._call("Page.captureScreenshot", captureBeyondViewport=True)
         path.write_bytes(b64decode(taken["data"]))
 
@@ -122,11 +122,11 @@ class Page:
 
 @contextmanager
 def browser(folder: Path) -> Iterator[Page]:
-    """A page in a Chromium of its own, whose profile is in that folder."""
+    """Start a Chromium with its profile in `folder`, and yield its page."""
     to_browser, our_end = _pipe()
     our_ear, from_browser = _pipe()
     command = ["/usr/bin/chromium", *_OPTIONS, f"--user-data-dir={folder / 'profile'}"]
-    # The pipe's ends have to be the descriptors 3 and 4 there.
+    # Chromium expects the ends of the pipes as descriptors 3 and 4.
     shell = f'exec "$@" 3<&{to_browser} 4>&{from_browser}'
     process = subprocess.Popen(
         ["/bin/bash", "-c", shell, "bash", *command],
@@ -152,7 +152,7 @@ def browser(folder: Path) -> Iterator[Page]:
 
 
 def _pipe() -> tuple[int, int]:
-    """Both ends above 9, so that none is in the way of 3 and 4."""
+    """Make a pipe whose descriptors are above 9, out of the way of 3 and 4."""
     low = os.pipe()
     read, write = (fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 10) for end in low)
     for end in low:

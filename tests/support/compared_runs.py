@@ -1,4 +1,4 @@
-"""Small run directories to compare: the records that a comparison reads, and nothing else."""
+"""Writes small run directories that have just the records that a comparison reads."""
 
 import json
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ PROVENANCE = Provenance(
 
 
 def scenario(name: str = "fig2", **changes: Any) -> dict[str, Any]:
-    """A resolved scenario; changes are written with __ for the dots."""
+    """Return a resolved scenario; keys of `changes` have __ in place of dots."""
     tree: dict[str, Any] = {
         "name": name,
         "variant": "",
@@ -60,7 +60,7 @@ def write_run(
     round_seconds: float = 100.0,
     **summary: Any,
 ) -> Path:
-    """One accuracy for each round from 0 on; `summary` changes what summary.json says."""
+    """Write a run with one accuracy per round from 0 on; `summary` changes keys of summary.json."""
     tree = tree or scenario()
     directory.mkdir(parents=True)
     (directory / "scenario.toml").write_text(tomli_w.dumps(tree))
@@ -69,7 +69,7 @@ def write_run(
     for number, accuracy in enumerate(accuracies):
         text = "" if accuracy is None else f"{accuracy:.6f}"
         rows.append(f"{number},{number * round_seconds:.6f},{text},,0,0,0,0,0")
-        # The joining (round 0) and a server's own cable are not counted.
+        # Round 0 (joining) and a server's attachment do not count as bytes on the wire.
         links.append(f"{number},edge1-wan,edge-cloud,{BYTES_A_ROUND - 1000},1000,9,9,0,0")
         links.append(f"{number},cloud-wan,attachment,999,999,9,9,0,0")
     (directory / "rounds.csv").write_text("\n".join(rows) + "\n")
@@ -91,7 +91,7 @@ def write_run(
 
 
 def spread_of(group: Group, metric: Metric) -> Spread:
-    """The metric over the runs of a group, at least one of which must have it."""
+    """Return the metric over a group's runs, at least one of which must have it."""
     found = group.spread(metric)
     assert found is not None, f"{group.label}: no {metric.name}"
     return found

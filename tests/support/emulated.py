@@ -1,4 +1,4 @@
-"""Real runs for the emulation tests: the command line in a process of its own."""
+"""Real runs for the emulation tests: executes `metronome run` in a process of its own."""
 
 import json
 import os
@@ -63,14 +63,14 @@ class Outcome:
 
 
 def command(scenario: str, folder: Path, *options: str) -> list[str]:
-    """`metronome run` on that scenario text, its run directory inside `folder`."""
+    """Return the command that runs this scenario text, with its run directory inside `folder`."""
     file = folder / "scenario-under-test.toml"
     file.write_text(scenario)
     return named_command(str(file), folder, *options)
 
 
 def named_command(name: str, folder: Path, *options: str) -> list[str]:
-    """`metronome run` on a scenario by its name or file."""
+    """Return the command that runs a scenario by name or file."""
     out = ["--out", str(folder / "run")]
     return [sys.executable, "-m", "cli", "run", name, *out, *options]
 
@@ -80,7 +80,7 @@ def environment() -> dict[str, str]:
 
 
 def run(scenario: str, folder: Path, *options: str) -> Outcome:
-    """Run it to its end."""
+    """Run a scenario text to its end."""
     folder.mkdir(exist_ok=True)
     return _done(command(scenario, folder, *options), folder)
 
@@ -104,7 +104,7 @@ def _done(words: list[str], folder: Path) -> Outcome:
 
 
 def start(words: list[str], folder: Path) -> "subprocess.Popen[str]":
-    """A command under way, all that it says in one pipe."""
+    """Start a command, with all of its output in one pipe."""
     return subprocess.Popen(
         words,
         env=environment(),
@@ -117,7 +117,10 @@ def start(words: list[str], folder: Path) -> "subprocess.Popen[str]":
 
 
 def leftovers() -> set[str]:
-    """Whatever a run might leave on this machine: processes, interfaces, namespaces, files."""
+    """Return all that a run might leave: processes, interfaces, namespaces, files, mounts.
+
+    A test compares it before and after.
+    """
     found = set()
     for process in psutil.process_iter(["cmdline", "status"]):
         words = " ".join(process.info["cmdline"] or [])

@@ -1,4 +1,4 @@
-"""Holds lines of events.jsonl against what contracts/events.py says of their phase."""
+"""Checks lines of events.jsonl against the specification in contracts/events.py."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,7 +9,10 @@ _COMMON = EventFields.__required_keys__
 
 
 def assert_as_specified(line: Mapping[str, Any]) -> None:
-    """All the keys of its phase and no others; an aggregate may have its method's decisions."""
+    """Require all keys of the line's phase and no others.
+
+    An aggregate may have its method's decisions besides.
+    """
     phase = Phase(line["phase"])
     own = line.keys() - _COMMON
     needed = KEYS[phase] - OPTIONAL.get(phase, frozenset())

@@ -1,4 +1,4 @@
-"""A made-up run on three cells of two main classes each, whose rounds take ten seconds."""
+"""Writes a made-up run on three cells with two main classes each and rounds of ten seconds."""
 
 import dataclasses
 import json
@@ -14,12 +14,12 @@ KEYS = (*EDGES, "average")
 
 
 def cells(rho: list[float], cloud: bool = False) -> CellPlan:
-    """What a plan says of them."""
+    """Return the plan's part on the cells."""
     return CellPlan(edges=EDGES, main_classes=MAIN, rho=tuple(rho), has_cloud=cloud)
 
 
 def line(round: int, key: str, by_class: list[float | None], loss: float = 1.0) -> dict[str, Any]:
-    """One line of evaluations.jsonl; a cell's accuracy follows from the classes alone."""
+    """Return a line of evaluations.jsonl; a cell's accuracy follows from `by_class` alone."""
     return {"round": round, "key": key, "accuracy": 0.5, "loss": loss, "by_class": by_class}
 
 
@@ -34,7 +34,7 @@ def write_run(
     rounds: int = 1,
     cloud: bool = False,
 ) -> None:
-    """Plan, events and evaluations; edge3 is the one that ends each round."""
+    """Write plan, events and evaluations; each round ends at edge3."""
     directory.mkdir(parents=True, exist_ok=True)
     plan = dataclasses.replace(star_plan(1), topology="cells", cells=cells(rho, cloud))
     (directory / "plan.json").write_text(plan.to_json())

@@ -1,4 +1,4 @@
-"""A made-up run directory: the records a run of the real thing would leave, in small."""
+"""Writes a small made-up run directory with the records that a real run would leave."""
 
 import json
 import math
@@ -29,7 +29,7 @@ def event(node: str, phase: str, round: int, start: float, end: float, **more: A
 
 
 def star_plan(clients: int) -> Plan:
-    """A cloud and that many clients over LTE."""
+    """Plan a cloud and that many clients over LTE."""
     names = tuple(f"client{i + 1}" for i in range(clients))
     up, down = Shape(10e6, 0.05, 0.0, 0.0, 100), Shape(30e6, 0.05, 0.0, 0.0, 300)
     return Plan(
@@ -62,7 +62,7 @@ def _node(name: str, role: str, parent: str | None, children: tuple[str, ...]) -
 
 
 class FakeRun:
-    """A star whose rounds are all alike; client2 computes longest."""
+    """The run of a star whose rounds are all alike; client2 computes longest."""
 
     def __init__(self, directory: Path, rounds: int = 12, clients: int = 3) -> None:
         self.directory, self.plan = directory, star_plan(clients)

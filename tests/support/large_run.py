@@ -1,4 +1,4 @@
-"""The records of a large run, made up: ten institutions, their clients, and a hundred rounds."""
+"""Writes the made-up records of a large run: ten institutions and a hundred rounds."""
 
 import dataclasses
 import json
@@ -14,7 +14,7 @@ _INSTITUTIONS = 10
 
 
 def write_large_run(directory: Path, nodes: int = 200, rounds: int = 100) -> None:
-    """Everybody a little different in every round, by a fixed seed."""
+    """Write the records; times vary by node and round, drawn with a fixed seed."""
     directory.mkdir(parents=True, exist_ok=True)
     plan = _plan(nodes - 1 - _INSTITUTIONS, rounds)
     (directory / "plan.json").write_text(plan.to_json())

@@ -1,4 +1,4 @@
-"""Endpoints on this machine, for tests: free ports, and threads whose exceptions are not lost."""
+"""For tests with sockets: free ports, deadlines, and threads whose exceptions are not lost."""
 
 import socket
 import threading
@@ -20,12 +20,12 @@ def free_port() -> int:
 
 
 def soon(seconds: float = PATIENCE) -> float:
-    """A deadline."""
+    """Return a deadline on the monotonic clock."""
     return time.monotonic() + seconds
 
 
 def aside(work: Callable[[], Outcome]) -> "Future[Outcome]":
-    """Do it in a thread that does not outlive the tests."""
+    """Call `work` in a daemon thread; the future has its result or exception."""
     future: Future[Outcome] = Future()
 
     def run() -> None:

@@ -1,4 +1,4 @@
-"""Local training on the generated data, for tests of what methods change about it."""
+"""Local training on the generated data set, for tests of what methods change about it."""
 
 from dataclasses import replace
 from typing import Any
@@ -18,13 +18,13 @@ PARTITION = partitions.make("iid", TINY.train_labels, CLIENTS, 64, None, 0)
 
 
 def context_of(model: str = "lenet5", **options: Any) -> TrainingContext:
-    """Four clients with 64 samples each."""
+    """Return a context with four clients of 64 samples each."""
     module = models.build(model, TINY.channels, TINY.size, TINY.classes, seed=3)
     return TrainingContext(TINY, PARTITION, module, **options)
 
 
 def task_of(context: TrainingContext, **changes: Any) -> Task:
-    """Two epochs of seven batches from the context's own weights."""
+    """Return a task of two epochs of seven batches, starting from the context's weights."""
     task = Task(
         job="client0-r0",
         client=0,

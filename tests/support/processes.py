@@ -1,10 +1,10 @@
-"""Looking at other processes from a test."""
+"""Looks at other processes from a test."""
 
 from pathlib import Path
 
 
 def alive(pid: int) -> bool:
-    """Whether it is there and no zombie."""
+    """Whether the process exists and is not a zombie."""
     try:
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Small scenarios as plain data, for tests that change one thing about them."""
+"""Small scenarios as plain data, for tests to change and load."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ TENSORS = {"weight": ("float32", (4, 3)), "bias": ("float32", (4,))}
 
 
 def tree_scenario(**sections: Any) -> dict[str, Any]:
-    """Two institutions with three clients each; `sections` replace whole sections."""
+    """Return a tree of two institutions with three clients each; `sections` replace sections."""
     return {
         "name": "small",
         "task": {"dataset": "tiny", "model": "lenet5"},
@@ -23,7 +23,7 @@ def tree_scenario(**sections: Any) -> dict[str, Any]:
 
 
 def star_scenario(clients: int = 3, **sections: Any) -> dict[str, Any]:
-    """A cloud and its clients."""
+    """Return a star of a cloud and its clients; `sections` replace sections."""
     own = {
         "topology": {"kind": "star", "clients": clients},
         "links": {"client-cloud": "lte"},
@@ -33,7 +33,7 @@ def star_scenario(clients: int = 3, **sections: Any) -> dict[str, Any]:
 
 
 def planned(tree: dict[str, Any], flops_per_step: int = 1_000_000) -> Plan:
-    """The plan of such a scenario; the first client has 10 samples, the next 11, and so on."""
+    """Plan such a scenario; the first client has 10 samples, the next 11, and so on."""
     scenario = loader.check(tree)
     samples = [10 + index for index in range(scenario.topology.client_count)]
     facts = TaskFacts(samples=samples, flops_per_step=flops_per_step, tensors=TENSORS)

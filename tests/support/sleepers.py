@@ -38,7 +38,7 @@ def main(directories: list[str]) -> None:
 
 
 def _call_times() -> dict[str, int]:
-    """By how many nanoseconds the clock moves during a thousand calls of each kind."""
+    """Return by how many nanoseconds the clock moves during a thousand calls of each kind."""
     empty, _ = os.pipe()
     os.set_blocking(empty, False)
 
@@ -66,7 +66,7 @@ def _call_times() -> dict[str, int]:
 
 
 def _lateness() -> list[int]:
-    """By how many nanoseconds the clock was past each moment when the sleep to it ended."""
+    """Return by how many nanoseconds each sleep ended late."""
     late, libc = [], ctypes.CDLL(None)
     for number in range(SLEEPS):
         moment = time.monotonic_ns() + 1_000_000 + 7919 * number
@@ -77,7 +77,7 @@ def _lateness() -> list[int]:
 
 
 def _other(microseconds: int) -> int:
-    """A process that does nothing but sleep for so long, again and again."""
+    """Fork a process that does nothing but sleep for so long, again and again."""
     if child := os.fork():
         return child
     while True:

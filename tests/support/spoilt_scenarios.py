@@ -1,4 +1,4 @@
-"""Scenarios with something changed, and how they are refused."""
+"""Scenarios with one thing changed, and the sentences with which they are refused."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A machine for ./metronome to set up in milliseconds: stand-ins for apt, sudo, Python and pip."""
+"""Stand-ins for apt, sudo, Python and pip, so that ./metronome sets up in milliseconds."""
 
 import os
 import re
@@ -70,7 +70,7 @@ class Machine:
         return self.tree / ".venv"
 
     def log(self) -> str:
-        """What the stand-ins were asked to do so far."""
+        """Return what the stand-ins were asked to do so far."""
         return (self.place / "log").read_text()
 
     def remove(self, *packages: str) -> None:

@@ -28,7 +28,7 @@ def model(value: float) -> dict[str, np.ndarray]:
 
 
 class Listener:
-    """A recorder whose events can be looked at."""
+    """A recorder whose events a test can read."""
 
     def __init__(self) -> None:
         ours, theirs = socket.socketpair()
@@ -36,7 +36,7 @@ class Listener:
         self._control = Control(theirs)
 
     def events(self, phase: str | None = None) -> list[EventFields]:
-        self.recorder.note("test", Phase.RESTORED, 0)  # so that there is something to hand over
+        self.recorder.note("test", Phase.RESTORED, 0)  # so that there is something to flush
         self.recorder.flush()
         events: list[EventFields] = []
         for said in self._control.read():
@@ -46,7 +46,7 @@ class Listener:
 
 
 class Star:
-    """A cloud and its clients' ends, all in this process."""
+    """A cloud's server and its clients' connections, all in this process."""
 
     def __init__(self, clients: int, **limits: Any) -> None:
         limits = {"join": "5s", "round": "5s", **limits}
@@ -71,7 +71,7 @@ class Star:
             future.result(PATIENCE)
 
     def answer(self, name: str, value: float, samples: Any = 10) -> Message:
-        """A client that takes the next model and answers at once."""
+        """Have a client take the next model and answer at once."""
         message = self.parents[name].next_model()
         assert message is not None
         self.parents[name].send_update(
@@ -91,7 +91,7 @@ Build = Callable[..., Star]
 
 @contextmanager
 def stars() -> Iterator[Build]:
-    """Makes stars by a number of clients and limits, and closes them all at the end."""
+    """Yield a function that makes stars; they are all closed at the end."""
     made: list[Star] = []
 
     def one(clients: int, **limits: Any) -> Star:

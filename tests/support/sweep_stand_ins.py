@@ -1,4 +1,4 @@
-"""Runs of a sweep that are a few lines of shell: what the real child would do, in small."""
+"""Child processes for sweeps that are a few lines of shell instead of real runs."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ exec sleep 300"""
 
 
 def some_runs(count: int = 2, **sections: Any) -> list[SweepRun]:
-    """Named seed1, seed2, and so on."""
+    """Return runs named seed1, seed2, and so on."""
     one = loader.check(star_scenario(clients=1, clock="virtual", **sections))
     copies = [one.model_copy(update={"seed": number + 1}) for number in range(count)]
     return [SweepRun(f"seed{copy.seed}", copy) for copy in copies]
@@ -32,7 +32,7 @@ def some_runs(count: int = 2, **sections: Any) -> list[SweepRun]:
 
 @dataclasses.dataclass
 class Programs:
-    """A child's command: that of its run, or what all others do."""
+    """The command of each child: its own program from `own`, or `others`."""
 
     others: str = FINISHES
     own: dict[str, str] = dataclasses.field(default_factory=dict)
@@ -46,7 +46,7 @@ class Programs:
 
 
 class Watcher:
-    """A display that remembers; it may press Ctrl-C once that many runs have spoken."""
+    """A display that remembers; it presses Ctrl-C once so many runs have shown progress."""
 
     def __init__(self, interrupt_after: int | None = None) -> None:
         self.outcomes: list[RunOutcome] = []
@@ -72,7 +72,7 @@ class Watcher:
 
 
 def process_id(directory: Path) -> int | None:
-    """What GOES_ON wrote down."""
+    """Return the process id that GOES_ON wrote down, if it has done so."""
     file = directory / "pid"
     text = file.read_text() if file.exists() else ""
     return int(text) if text.endswith("\n") else None

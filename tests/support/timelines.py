@@ -1,4 +1,4 @@
-"""Scenarios of three cells in which something happens."""
+"""Scenarios of three cells with events or moving clients."""
 
 from typing import Any
 

@@ -32,7 +32,7 @@ def trained(
     extras: Tensors | None = None,
     steps: int = 1,
 ) -> tuple[Tensors, Tensors]:
-    """So many steps on the one sample: the weights, and what the rule sends."""
+    """Train so many steps on the one sample; return the weights and what the rule sends."""
     module = nn.Linear(1, 2, bias=False)
     module.weight.data.copy_(torch.tensor(start["weight"]))
     task = Task(

@@ -1,4 +1,4 @@
-"""Waiting for something that happens elsewhere, with a bound."""
+"""Waits, with a bound, for something that happens in another process or thread."""
 
 import time
 from collections.abc import Callable
@@ -10,7 +10,7 @@ def wait_until(
     every: float = 0.1,
     meanwhile: Callable[[], None] | None = None,
 ) -> None:
-    """Looks `every` so many seconds, and calls `meanwhile` after each look in vain."""
+    """Check the condition every so many seconds, and call `meanwhile` after each failed check."""
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "waited in vain"
