@@ -10,7 +10,7 @@ from scenarios.sections import Bound, Count, Link, Rate, Section, Tier, Time
 Metres = Annotated[float, Field(ge=1, le=1e6)]
 
 
-class CellChange(Section):
+class HandoverOptions(Section):
     """How a client changes from the cells it is connected to, to others."""
 
     mode: Literal["break-before-make", "make-before-break"] = "break-before-make"
@@ -18,13 +18,13 @@ class CellChange(Section):
     hold: Time = "0s"  # make-before-break: how long the old link is kept beside the new
 
     @model_validator(mode="after")
-    def _holds_what_it_has(self) -> "CellChange":
+    def _holds_what_it_has(self) -> "HandoverOptions":
         if self.mode == "break-before-make" and quantities.seconds(self.hold):
             raise ValueError('nothing is held after a break; use mode = "make-before-break"')
         return self
 
 
-class Mobility(CellChange):
+class Mobility(HandoverOptions):
     """All clients walk between random way points and connect to the cells around them."""
 
     model: Literal["walk"] = "walk"
@@ -34,7 +34,7 @@ class Mobility(CellChange):
     radius: Metres = 115.0  # how far a cell reaches
 
 
-class ScheduledHandover(CellChange):
+class ScheduledHandover(HandoverOptions):
     """At this time a client leaves its cells for others, numbered from 1, its main one first."""
 
     event: Literal["handover"]
