@@ -11,7 +11,7 @@ Version = tuple[int, int]
 
 OLDEST: Version = (6, 1)
 NEWEST: Version = (7, 2)
-# Built, and measured to be exact and repeatable; docs/machines.md has the figures.
+# Built, and measured to be exact and repeatable; docs/fidelity.md has the figures.
 PROVEN: frozenset[Version] = frozenset({(6, 1), (6, 12)})
 # Versions that were tried and are not used, each with the reason.
 REFUSED: dict[Version, str] = {}
