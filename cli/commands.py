@@ -290,9 +290,9 @@ def _many_runs(options: argparse.Namespace) -> dict[str, Any]:
 
 def _compare(options: argparse.Namespace) -> int:
     from cli.compare import compare
-    from reports.comparison.over_settings import keys_of
+    from reports.comparison.over_settings import parse_over_keys
 
-    over = keys_of(options.over) if options.over is not None else []
+    over = parse_over_keys(options.over) if options.over is not None else []
     return compare(
         options.runs, options.target, options.baseline, options.out, over=over, rho=options.rho
     )

@@ -11,15 +11,15 @@ from contracts.errors import BadInput
 from contracts.run_directory import RunDirectory
 from reports.comparison.csv_table import comparison_csv
 from reports.comparison.groups import Comparison, Target, compare_runs
-from reports.comparison.over_settings import Over, compare_over
+from reports.comparison.over_settings import SettingsComparison, compare_over_settings
 from reports.comparison.over_settings_table import over_csv
-from reports.comparison.rho import RhoCurves, at_share, curves_by_rho, rho_csv
+from reports.comparison.rho import RhoCurves, curves_by_rho, rho_csv, with_accuracy_at_rho
 from reports.comparison.runs import read_runs
 from reports.comparison.table import markdown, show
 from reports.figures.comparison import draw_comparison
-from reports.figures.over_settings import draw_over
+from reports.figures.over_settings import draw_over_settings
 from reports.figures.rho import draw_rho
-from reports.records.atomic_files import replace_text
+from reports.records.atomic_files import write_text_atomically
 
 RUNS = Path("runs")
 
@@ -35,9 +35,9 @@ def compare(
     """Compare the runs, print the table, and write tables and figures to a directory."""
     found, left_out = read_runs(runs)
     if rho is not None and found:
-        found = at_share(found, rho)
+        found = with_accuracy_at_rho(found, rho)
     comparison = compare_runs(found, left_out, target, baseline)
-    grid = compare_over(found, over, target, baseline) if over else None
+    grid = compare_over_settings(found, over, target, baseline) if over else None
     curves = curves_by_rho(comparison)
     notes = [note for part in (grid, curves) if part is not None for note in part.notes]
     comparison = dataclasses.replace(comparison, notes=tuple(notes))
@@ -52,24 +52,24 @@ def compare(
 def write_comparison(
     comparison: Comparison,
     directory: Path,
-    grid: Over | None = None,
+    grid: SettingsComparison | None = None,
     curves: RhoCurves | None = None,
 ) -> list[str]:
     """Write tables and figures, and return the names of the files."""
     names = ["comparison.csv", "comparison.md", "comparison.png", "comparison-rounds.png"]
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        replace_text(directory / "comparison.csv", comparison_csv(comparison))
-        replace_text(directory / "comparison.md", markdown(comparison))
+        write_text_atomically(directory / "comparison.csv", comparison_csv(comparison))
+        write_text_atomically(directory / "comparison.md", markdown(comparison))
         draw_comparison(directory / "comparison.png", comparison)
         draw_comparison(directory / "comparison-rounds.png", comparison, over_rounds=True)
         if grid is not None:
             names += ["comparison-over.csv", "comparison-over.png"]
-            replace_text(directory / "comparison-over.csv", over_csv(grid))
-            draw_over(directory / "comparison-over.png", grid)
+            write_text_atomically(directory / "comparison-over.csv", over_csv(grid))
+            draw_over_settings(directory / "comparison-over.png", grid)
         if curves is not None:
             names += ["comparison-rho.csv", "comparison-rho.png"]
-            replace_text(directory / "comparison-rho.csv", rho_csv(curves))
+            write_text_atomically(directory / "comparison-rho.csv", rho_csv(curves))
             draw_rho(directory / "comparison-rho.png", curves)
     except OSError as error:
         raise BadInput(
@@ -83,7 +83,7 @@ def _directory(runs: Sequence[str], out: str | None) -> Path:
     """Choose where to write: `--out`, the one sweep's own directory, or a new one."""
     if out is not None:
         return Path(out)
-    if len(runs) == 1 and not RunDirectory(Path(runs[0])).is_run:
+    if len(runs) == 1 and not RunDirectory(Path(runs[0])).holds_a_run:
         return Path(runs[0])
     return new_directory("comparison")
 

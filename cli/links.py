@@ -9,7 +9,7 @@ from cli.sweep.command import INTERRUPTED, run_table, sweep_directory
 from cli.sweep.runs import ChildCommand
 from contracts.errors import BadInput
 from netem import profiles as known
-from reports.records.atomic_files import replace_text
+from reports.records.atomic_files import write_text_atomically
 from scenarios import files, loader
 from scenarios.expansion import SweepOptions, SweepRun, expand
 from scenarios.suggestions import did_you_mean
@@ -98,7 +98,7 @@ def _conclude(directory: Path, runs: Sequence[SweepRun], key: str) -> None:
     from reports.comparison.link_study import link_study
     from reports.comparison.link_table import markdown, show, study_csv
     from reports.comparison.runs import read_runs
-    from reports.figures.link_study import draw_shares
+    from reports.figures.link_study import draw_link_study
 
     there = [str(directory / run.id) for run in runs if (directory / run.id).is_dir()]
     finished, _ = read_runs(there) if there else ([], [])
@@ -107,8 +107,8 @@ def _conclude(directory: Path, runs: Sequence[SweepRun], key: str) -> None:
         return
     console = Console()
     show(study, console)
-    replace_text(directory / "links.csv", study_csv(study))
-    replace_text(directory / "links.md", markdown(study))
-    draw_shares(directory / "links.png", study)
+    write_text_atomically(directory / "links.csv", study_csv(study))
+    write_text_atomically(directory / "links.md", markdown(study))
+    draw_link_study(directory / "links.png", study)
     names = "links.csv, links.md, links.png"
     console.print(f"written: {names} in {directory}", soft_wrap=True, markup=False)

@@ -9,7 +9,7 @@ from contracts.provenance import Provenance
 from contracts.run_directory import RunDirectory
 from reports.comparison.runs import run_directories
 from reports.page.html import write_report
-from reports.records.provenance import older_records, read_provenance, unreadable
+from reports.records.provenance import explain_unreadable, older_schema_warnings, read_provenance
 from reports.records.run_records import RunRecords
 
 
@@ -31,7 +31,9 @@ def figures(runs: Sequence[str], out: str | None, round: int | None) -> int:
     from reports.figures.paper import write_figures
 
     found = _read_all(runs)
-    missing = [str(r.directory) for r in found if round is not None and round not in r.paths]
+    missing = [
+        str(r.directory) for r in found if round is not None and round not in r.critical_paths
+    ]
     if missing:
         raise BadInput(f"--round {round}: {missing[0]} finished no such round; name another one")
     directory = Path(out) if out else RunDirectory(_directory(runs, None, "figures")).figures
@@ -48,7 +50,7 @@ def _read_all(runs: Sequence[str]) -> list[RunRecords]:
     """Read the records of all runs, and warn about those of an older format."""
     made = {path: read_provenance(path) for path in run_directories(runs)}
     found = [_read(path, by) for path, by in made.items()]
-    for sentence in older_records((str(path), by) for path, by in made.items()):
+    for sentence in older_schema_warnings((str(path), by) for path, by in made.items()):
         print(f"warning: {sentence}")
     return found
 
@@ -57,7 +59,7 @@ def _read(path: Path, made: Provenance) -> RunRecords:
     try:
         return RunRecords.read(path)
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise BadInput(f"{path}: {unreadable(made, error)}; name another run") from None
+        raise BadInput(f"{path}: {explain_unreadable(made, error)}; name another run") from None
 
 
 def _directory(runs: Sequence[str], out: str | None, word: str) -> Path:

@@ -69,7 +69,7 @@ class RunDirectory:
         return [entry.name for entry in vars(cls).values() if isinstance(entry, Entry)]
 
     @property
-    def is_run(self) -> bool:
+    def holds_a_run(self) -> bool:
         """Whether this is a run; one without a summary goes on still, or was killed."""
         return self.summary.is_file() or self.plan.is_file()
 

@@ -13,9 +13,8 @@ from reports.figures.map import draw_map, draw_membership
 from reports.page.html import write_report
 from reports.records.cells import write_cells
 from reports.records.events import write_events
-from reports.records.handovers import happened, write_handovers
-from reports.records.local_training import local_training
-from reports.records.membership import Hearing, write_membership
+from reports.records.handovers import write_handovers
+from reports.records.membership import ServersInRange, write_membership
 from reports.records.rounds import write_rounds
 from reports.records.run_records import RunRecords
 from reports.records.summary import RunFacts, Summary, summarise
@@ -30,14 +29,16 @@ def finish(run_dir: Path, facts: RunFacts) -> Summary:
     how far gradients were apart, where that was asked for, in dissimilarity.csv.
     """
     records = RunRecords(run_dir, summary={})
-    files, rows = records.files, records.rows
+    files, rows = records.files, records.rounds
     write_events(files.events, records.events)
     write_rounds(files.rounds, rows)
-    summary = _summary(records, facts)
+    summary = summarise(facts, records)
     summary.write(files.summary)
     records.summary = summary.fields()
     links = wording.links(records.plan) if records.plan else ""
-    draw_accuracy(files.accuracy_figure, summary, rows, links, records.whose, records.events)
+    draw_accuracy(
+        files.accuracy_figure, summary, rows, links, records.evaluated_models, records.events
+    )
     if records.holdings is not None:
         title = f"{summary.name}: who has samples of which class"
         draw_data(files.data_figure, title, records.holdings)
@@ -52,24 +53,6 @@ def finish(run_dir: Path, facts: RunFacts) -> Summary:
     return summary
 
 
-def _summary(records: RunRecords, facts: RunFacts) -> Summary:
-    plan, events = records.plan, records.events
-    timed = plan is not None and bool(plan.timeline or plan.walk)
-    return summarise(
-        facts,
-        records.rows,
-        events,
-        records.traffic,
-        records.probes,
-        records.final_model_hash,
-        records.cells,
-        happened(events, records.handovers) if timed else None,
-        local_training(events, plan) if plan else None,
-        records.bottleneck,
-        records.varying,
-    )
-
-
 def _report_moves(records: RunRecords, summary: Summary) -> None:
     """handovers.csv, membership.csv and the figures of clients that moved, as far as there are."""
     plan, events, files = records.plan, records.events, records.files
@@ -78,14 +61,14 @@ def _report_moves(records: RunRecords, summary: Summary) -> None:
     title = f"{summary.name}: {summary.protocol}, {summary.clock} clock"
     phases = {event.phase for event in events}
     moves = records.handovers
-    hearing = Hearing(plan, moves)
+    in_range = ServersInRange(plan, moves)
     if Phase.MEMBERS in phases:
-        write_membership(files.membership, events, hearing)
+        write_membership(files.membership, events, in_range)
     if Phase.LEG in phases:
         draw_map(files.map_figure, title, plan, events, moves)
     if moves:
         write_handovers(files.handovers, moves)
-        draw_membership(files.membership_figure, title, plan, events, hearing)
+        draw_membership(files.membership_figure, title, plan, events, in_range)
 
 
 def _draw_decisions(records: RunRecords, summary: Summary) -> None:

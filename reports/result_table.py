@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from rich.table import Table
 from rich.text import Text
 
-from reports.records.handovers import Happened
+from reports.records.handovers import TimelineTotals
 from reports.records.summary import Summary
 from reports.wording import duration, percent, size
 
@@ -40,8 +40,8 @@ def _rows(summary: Summary) -> Iterator[tuple[str, str, str | None]]:
         yield "Refused messages", words, "yellow"
     if summary.lost:
         yield "Lost nodes", ", ".join(summary.lost), "yellow"
-    if summary.happened is not None:
-        yield from _happened(summary.happened)
+    if summary.timeline_totals is not None:
+        yield from _happened(summary.timeline_totals)
     yield "Overruns", _overruns(summary), None
     if summary.fidelity:
         verdict = str(summary.fidelity.get("verdict", _UNKNOWN))
@@ -81,7 +81,7 @@ def _wire(summary: Summary) -> str:
     return f"{words}; {summary.drops} packets dropped"
 
 
-def _happened(found: Happened) -> Iterator[tuple[str, str, str | None]]:
+def _happened(found: TimelineTotals) -> Iterator[tuple[str, str, str | None]]:
     """What became of updates is said once, with whatever happened first."""
     updates = f"; {_count(found.abandoned, 'update')} abandoned, {found.resent} resent"
     if found.handovers:

@@ -9,11 +9,11 @@ from typing import Any
 from contracts.events import Phase
 from contracts.plan import Plan
 from reports.bottleneck.critical_path import Step, round_paths
-from reports.bottleneck.used_links import WAYS, UsedLinks
+from reports.bottleneck.used_links import DIRECTION_OF_PHASE, UsedLinks
 from reports.records.events import Event
 
 WAIT = Phase.WAIT
-BOTH = "links"  # as a phase: a tier's up and down together
+BOTH_DIRECTIONS = "links"  # as a phase: a tier's up and down together
 _ONE_SIDED = 2 / 3  # so much of a tier's time in one direction: the other does not matter
 
 Seconds = dict[str, float]
@@ -61,12 +61,12 @@ class Attribution:
         return {key: round(seconds[key] / self.seconds, 4) for key in largest}
 
 
-def paths(events: Iterable[Event]) -> dict[int, list[Step]]:
+def critical_paths(events: Iterable[Event]) -> dict[int, list[Step]]:
     """The critical path of every finished round."""
     return {event.round: path for event, path in round_paths(events)}
 
 
-def attribute(steps: Iterable[Step], plan: Plan) -> Attribution:
+def attribute_time(steps: Iterable[Step], plan: Plan) -> Attribution:
     """Transfers belong to their link and its tier, all else to the node and its role."""
     links = UsedLinks(plan)
     roles = {node.name: node.role for node in plan.nodes}
@@ -76,9 +76,9 @@ def attribute(steps: Iterable[Step], plan: Plan) -> Attribution:
         found.seconds += seconds
         found.by_phase[step.phase] += seconds
         found.by_node[step.node] += seconds
-        link = links.link(step.node, step.peer) if step.phase in WAYS else None
+        link = links.link(step.node, step.peer) if step.phase in DIRECTION_OF_PHASE else None
         if link is not None and link.tier is not None:
-            place, phase = link.tier, WAYS[step.phase]
+            place, phase = link.tier, DIRECTION_OF_PHASE[step.phase]
             found.by_link[link.name][phase] += seconds
         found.by_tier[place] += seconds
         part = found.parts.setdefault((place, phase), Part(place, phase))
@@ -87,7 +87,9 @@ def attribute(steps: Iterable[Step], plan: Plan) -> Attribution:
     return found
 
 
-def usual_seconds(events: Iterable[Event], plan: Plan) -> dict[tuple[str, str], dict[str, float]]:
+def mean_seconds_by_node(
+    events: Iterable[Event], plan: Plan
+) -> dict[tuple[str, str], dict[str, float]]:
     """How long each node took for such a part on average, whether it was waited for or not."""
     links, roles = UsedLinks(plan), {node.name: node.role for node in plan.nodes}
     taken: dict[tuple[str, str], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
@@ -95,7 +97,9 @@ def usual_seconds(events: Iterable[Event], plan: Plan) -> dict[tuple[str, str], 
         link = links.of(event)
         place = link.tier if link else roles.get(event.node)
         if place is not None:
-            taken[place, WAYS.get(event.phase, event.phase)][event.node].append(event.seconds)
+            taken[place, DIRECTION_OF_PHASE.get(event.phase, event.phase)][event.node].append(
+                event.seconds
+            )
     return {
         key: {node: fmean(seconds) for node, seconds in nodes.items()}
         for key, nodes in taken.items()
@@ -104,9 +108,13 @@ def usual_seconds(events: Iterable[Event], plan: Plan) -> dict[tuple[str, str], 
 
 def is_transfer(part: Part) -> bool:
     """Whether the part is time on a link."""
-    return part.phase in WAYS.values()
+    return part.phase in DIRECTION_OF_PHASE.values()
 
 
-def phase_or_both(phase: str, time: float, of_place: float) -> str:
+def phase_or_both_directions(phase: str, time: float, of_place: float) -> str:
     """Both directions of a tier are one part, unless nearly all of its time is in one."""
-    return BOTH if phase in WAYS.values() and time < _ONE_SIDED * of_place else phase
+    return (
+        BOTH_DIRECTIONS
+        if phase in DIRECTION_OF_PHASE.values() and time < _ONE_SIDED * of_place
+        else phase
+    )

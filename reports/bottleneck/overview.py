@@ -3,10 +3,10 @@
 from typing import Any
 
 from contracts.plan import Plan
-from reports.bottleneck.attribution import attribute, paths, usual_seconds
+from reports.bottleneck.attribution import attribute_time, critical_paths, mean_seconds_by_node
 from reports.bottleneck.critical_path import Step
 from reports.bottleneck.replay import Replay
-from reports.bottleneck.sentence import sentence
+from reports.bottleneck.sentence import bottleneck_sentence
 from reports.bottleneck.stragglers import stragglers
 from reports.bottleneck.what_if import what_ifs
 from reports.records.events import Event
@@ -18,15 +18,17 @@ def bottleneck(
     events: list[Event], plan: Plan | None, found: dict[int, list[Step]] | None = None
 ) -> dict[str, Any]:
     """The key of summary.json; empty for a run without a finished round."""
-    rounds = paths(events) if found is None else found
+    rounds = critical_paths(events) if found is None else found
     steps = [step for path in rounds.values() for step in path]
     if plan is None or not steps:
         return {}
-    attributed = attribute(steps, plan)
+    attributed = attribute_time(steps, plan)
     tried = list(what_ifs(attributed, Replay(events, plan), plan))
     late = stragglers(events, steps)
     return {
-        "sentence": sentence(attributed, tried, usual_seconds(events, plan), plan),
+        "sentence": bottleneck_sentence(
+            attributed, tried, mean_seconds_by_node(events, plan), plan
+        ),
         **attributed.tables(),
         "stragglers": [straggler.row() for straggler in late[:_MOST_STRAGGLERS]],
         "what_if": [t.row() for t in sorted(tried, key=lambda t: -t.saving)],

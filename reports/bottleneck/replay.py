@@ -17,7 +17,7 @@ from math import inf
 from contracts.events import Phase
 from contracts.plan import Plan
 from netem.transfer_time import Transfer
-from reports.bottleneck.used_links import UP, WAYS, UsedLinks
+from reports.bottleneck.used_links import DIRECTION_OF_PHASE, UP, UsedLinks
 from reports.records.events import Event
 
 # What a node gets on after.
@@ -37,7 +37,7 @@ class Change:
     speed: float = 1.0  # of training
     memory: float = 1.0  # of aggregating
 
-    def faster(self, phase: str) -> float:
+    def speed_up_of(self, phase: str) -> float:
         """Return how many times faster this phase would be."""
         if phase == Phase.COMPUTE:
             return self.speed
@@ -84,21 +84,21 @@ class Replay:
     def _places(self) -> Iterator[str | None]:
         """Of a transfer its link's tier, of all else the node's role."""
         for event in self._events:
-            if event.phase in WAYS:
+            if event.phase in DIRECTION_OF_PHASE:
                 link = self._links.of(event)
                 yield link.tier if link else None
             else:
                 yield self._roles.get(event.node)
 
     def _changed_length(self, event: Event, change: Change) -> float:
-        if event.phase not in WAYS:
-            return event.seconds / change.faster(event.phase)
+        if event.phase not in DIRECTION_OF_PHASE:
+            return event.seconds / change.speed_up_of(event.phase)
         link = self._links.of(event)
         shapes = self._links.shapes(link, event.start, event.end) if link else None
         if shapes is None:
             return event.seconds
         up, down = shapes
-        is_up = WAYS[event.phase] == UP
+        is_up = DIRECTION_OF_PHASE[event.phase] == UP
         own, faster = (up, change.rate_up) if is_up else (down, change.rate_down)
         size, trip = self._size(event), up.delay + down.delay
         rate = inf if own.rate is None else own.rate

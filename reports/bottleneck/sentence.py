@@ -5,7 +5,13 @@ from statistics import fmean
 
 from contracts.events import Phase
 from contracts.plan import Plan
-from reports.bottleneck.attribution import BOTH, WAIT, Attribution, Part, phase_or_both
+from reports.bottleneck.attribution import (
+    BOTH_DIRECTIONS,
+    WAIT,
+    Attribution,
+    Part,
+    phase_or_both_directions,
+)
 from reports.bottleneck.replay import Change
 from reports.bottleneck.used_links import DOWN, UP
 from reports.bottleneck.what_if import WhatIf
@@ -16,7 +22,9 @@ _SLOWER = 1.1  # ... which usually takes so many times as long as the others: it
 Usual = Mapping[tuple[str, str], Mapping[str, float]]  # see usual_seconds
 
 
-def sentence(attributed: Attribution, tried: Iterable[WhatIf], usual: Usual, plan: Plan) -> str:
+def bottleneck_sentence(
+    attributed: Attribution, tried: Iterable[WhatIf], usual: Usual, plan: Plan
+) -> str:
     """For example: 61 % of the time is inst3's uplink to the cloud; at 40 Mbit/s ... less time."""
     part = _largest(attributed)
     share = f"{100 * part.seconds / attributed.seconds:.0f} %"
@@ -39,7 +47,7 @@ def _largest(attributed: Attribution) -> Part:
     """The part with most of the time; of a tier both directions as one, see `phase_or_both`."""
     merged: dict[tuple[str, str], Part] = {}
     for part in attributed.parts.values():
-        phase = phase_or_both(part.phase, part.seconds, attributed.by_tier[part.place])
+        phase = phase_or_both_directions(part.phase, part.seconds, attributed.by_tier[part.place])
         key = part.place, phase
         into = merged.setdefault(key, Part(*key))
         into.seconds += part.seconds
@@ -53,7 +61,7 @@ def _culprit(part: Part, usual: Usual) -> str | None:
     name = max(part.by_node, key=lambda node: part.by_node[node])
     if part.by_node[name] <= _DOMINANT * part.seconds:
         return None
-    ways = (UP, DOWN) if part.phase == BOTH else (part.phase,)
+    ways = (UP, DOWN) if part.phase == BOTH_DIRECTIONS else (part.phase,)
     own = sum(usual.get((part.place, way), {}).get(name, 0.0) for way in ways)
     others = sum(
         fmean([s for node, s in usual.get((part.place, way), {}).items() if node != name] or [0.0])
@@ -67,9 +75,9 @@ def _fits(change: Change, part: Part) -> bool:
     if change.place != part.place:
         return False
     rates = (change.rate_up > 1, change.rate_down > 1)
-    wanted = {UP: (True, False), DOWN: (False, True), BOTH: (True, True)}.get(part.phase)
+    wanted = {UP: (True, False), DOWN: (False, True), BOTH_DIRECTIONS: (True, True)}.get(part.phase)
     if wanted is None:
-        return rates == (False, False) and change.delay == 1 and change.faster(part.phase) > 1
+        return rates == (False, False) and change.delay == 1 and change.speed_up_of(part.phase) > 1
     return rates == wanted or change.delay < 1
 
 

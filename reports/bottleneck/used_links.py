@@ -12,7 +12,7 @@ from reports.records.events import Event
 
 UP, DOWN = "up", "down"
 # A supply goes ahead of the first model.
-WAYS: dict[str, str] = {Phase.UPLOAD: UP, Phase.DOWNLOAD: DOWN, Phase.SUPPLY: DOWN}
+DIRECTION_OF_PHASE: dict[str, str] = {Phase.UPLOAD: UP, Phase.DOWNLOAD: DOWN, Phase.SUPPLY: DOWN}
 
 _Shapes = tuple[Shape, Shape]
 
@@ -42,7 +42,7 @@ class UsedLinks:
 
     def of(self, event: Event) -> LinkSpec | None:
         """The link of a transfer; None for anything else, or when the plan does not know it."""
-        return self.link(event.node, event.peer) if event.phase in WAYS else None
+        return self.link(event.node, event.peer) if event.phase in DIRECTION_OF_PHASE else None
 
     def shapes(self, link: LinkSpec, moment: float, end: float) -> _Shapes | None:
         """Up and down as the timeline had left them by then; None where nothing is shaped.
@@ -55,7 +55,7 @@ class UsedLinks:
             return changes[place - 1][1]
         if link.up is None or link.down is None:
             return None
-        return averaged(self._plan, link, moment, end)
+        return with_mean_rates(self._plan, link, moment, end)
 
     def _find(self, node: str, peer: str | None) -> LinkSpec | None:
         own = self._of_host.get(node, [])
@@ -69,7 +69,7 @@ class UsedLinks:
         return server is not None and server.name == peer
 
 
-def averaged(plan: Plan, link: LinkSpec, start: float, end: float) -> _Shapes:
+def with_mean_rates(plan: Plan, link: LinkSpec, start: float, end: float) -> _Shapes:
     """Up and down of a shaped link, with the mean rates of its trace between two moments."""
     assert link.up is not None and link.down is not None
     trace = plan.trace(link)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from reports.comparison.groups import Comparison, Group, Section, Spread
-from reports.comparison.metrics import WHOLE_SPREAD, Metric, Part, SpeedUp, all_rows
+from reports.comparison.metrics import ALL_STATISTICS, Metric, SpeedUp, Statistic, all_metrics
 
 _DECIMALS = 6
 
@@ -47,14 +47,14 @@ def _line(section: Section, group: Group) -> dict[str, Any]:
 
 
 def metric_columns(
-    metric: Metric, group: Group, parts: Sequence[Part] = WHOLE_SPREAD
+    metric: Metric, group: Group, parts: Sequence[Statistic] = ALL_STATISTICS
 ) -> dict[str, float | None]:
     """These parts of a metric's spread over a group."""
     return spread_columns(metric.csv, group.spread(metric), parts)
 
 
 def spread_columns(
-    name: str, value: Spread | None, parts: Sequence[Part] = WHOLE_SPREAD
+    name: str, value: Spread | None, parts: Sequence[Statistic] = ALL_STATISTICS
 ) -> dict[str, float | None]:
     """Each part in a column of its own, whose name starts with `name`."""
     return {f"{name}_{part}": _rounded(getattr(value, part, None)) for part in parts}
@@ -63,12 +63,12 @@ def spread_columns(
 def _metrics(section: Section, group: Group) -> dict[str, Any]:
     """The columns of all metrics; what the speed-ups are relative to stands before them."""
     columns: dict[str, Any] = {}
-    for row in all_rows():
+    for row in all_metrics():
         if isinstance(row, SpeedUp):
             columns.setdefault("baseline", section.baseline.label if section.baseline else None)
             columns[row.csv] = _rounded(section.speed_up(group, row.metric))
         else:
-            columns |= metric_columns(row, group, row.csv_parts)
+            columns |= metric_columns(row, group, row.csv_statistics)
     return columns
 
 

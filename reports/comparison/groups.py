@@ -8,10 +8,10 @@ from statistics import fmean, stdev
 from typing import Literal
 
 from contracts.errors import BadInput
-from reports.comparison.labels import differences, label
+from reports.comparison.labels import differences, distinct_labels
 from reports.comparison.metrics import TIME, Metric
 from reports.comparison.runs import LeftOut, Point, Run
-from reports.records.provenance import made_differently, older_records
+from reports.records.provenance import older_schema_warnings, provenance_differences
 from scenarios.suggestions import did_you_mean
 
 BEST = "best:"
@@ -37,7 +37,9 @@ class Group:
     label: str
     runs: tuple[Run, ...]
     target: float | None
-    by_seed: Mapping[int, float] = field(default_factory=dict)  # the target, where seeds differ
+    target_by_seed: Mapping[int, float] = field(
+        default_factory=dict
+    )  # the target, where seeds differ
 
     @cached_property
     def arrivals(self) -> list[tuple[Run, Point]]:
@@ -46,7 +48,7 @@ class Group:
         return [(run, point) for run, point in found if point is not None]
 
     @property
-    def complete(self) -> bool:
+    def all_reached(self) -> bool:
         """Whether every run reached the target."""
         return len(self.arrivals) == len(self.runs)
 
@@ -56,7 +58,7 @@ class Group:
 
     def values(self, metric: Metric) -> list[float | None]:
         """The metric of each run, in the order of the runs."""
-        return [metric.take(run, self._arrival(run)) for run in self.runs]
+        return [metric.value_of(run, self._arrival(run)) for run in self.runs]
 
     @property
     def verdict(self) -> str:
@@ -65,7 +67,7 @@ class Group:
         return known[0] if known else self.runs[0].verdict
 
     def _arrival(self, run: Run) -> Point | None:
-        return run.arrival(self.by_seed.get(run.seed, self.target))
+        return run.arrival(self.target_by_seed.get(run.seed, self.target))
 
 
 @dataclass(frozen=True)
@@ -74,27 +76,27 @@ class Section:
 
     title: str
     groups: tuple[Group, ...]
-    asked: str | None = None  # the baseline's label; or best: and how the labels start
+    baseline_name: str | None = None  # the baseline's label; or best: and how the labels start
 
     @property
-    def aims(self) -> bool:
+    def has_target(self) -> bool:
         """Whether there is a target at all."""
         return any(group.target is not None for group in self.groups)
 
     @property
-    def candidates(self) -> list[Group]:
+    def baseline_candidates(self) -> list[Group]:
         """The groups that the baseline is taken from."""
-        if self.asked is None or not self.asked.startswith(BEST):
-            return [group for group in self.groups if group.label == self.asked]
-        prefix = self.asked.removeprefix(BEST)
+        if self.baseline_name is None or not self.baseline_name.startswith(BEST):
+            return [group for group in self.groups if group.label == self.baseline_name]
+        prefix = self.baseline_name.removeprefix(BEST)
         return [group for group in self.groups if group.label.startswith(prefix)]
 
     @cached_property
     def baseline(self) -> Group | None:
         """The fastest of them; None when none reached the target."""
         # A mean over the lucky seeds only would make a group look faster than it is.
-        whole = [group for group in self.candidates if group.complete]
-        some = whole or [group for group in self.candidates if group.arrivals]
+        whole = [group for group in self.baseline_candidates if group.all_reached]
+        some = whole or [group for group in self.baseline_candidates if group.arrivals]
         return min(some, key=_mean_time, default=None)
 
     def speed_up(self, group: Group, metric: Metric = TIME) -> float | None:
@@ -141,7 +143,7 @@ def compare_runs(
     ]
     if target == "baseline":
         sections = [_aimed_at_baseline(section) for section in sections]
-    if baseline is not None and not any(section.candidates for section in sections):
+    if baseline is not None and not any(section.baseline_candidates for section in sections):
         known = {group.label for section in sections for group in section.groups}
         closest = did_you_mean(baseline.removeprefix(BEST), known)
         raise BadInput(f"--baseline {baseline}: no finished run is called so; {closest}")
@@ -158,10 +160,10 @@ def _check_target(target: Target, baseline: str | None) -> None:
 
 def _aimed_at_baseline(section: Section) -> Section:
     """With what the baseline had reached at its end as the target, seed by seed."""
-    own = [run for group in section.candidates for run in group.runs if run.points]
+    own = [run for group in section.baseline_candidates for run in group.runs if run.points]
     reached = {run.seed: run.points[-1].accuracy for run in own}
     mean = fmean(reached.values()) if reached else None
-    groups = [replace(group, target=mean, by_seed=reached) for group in section.groups]
+    groups = [replace(group, target=mean, target_by_seed=reached) for group in section.groups]
     return replace(section, groups=tuple(groups))
 
 
@@ -217,7 +219,7 @@ def _groups(
     names = [_method(run) for run in firsts]
     if with_title:
         names = [f"{_title(run)} {name}" for run, name in zip(firsts, names, strict=True)]
-    labels = label(names, [run.identity for run in firsts])
+    labels = distinct_labels(names, [run.identity for run in firsts])
     groups = [
         Group(text, tuple(sorted(members, key=lambda r: r.seed)), target or members[0].target)
         for text, members in zip(labels, alike, strict=True)
@@ -225,7 +227,7 @@ def _groups(
     return tuple(sorted(groups, key=lambda group: _natural(group.label)))
 
 
-def at_rho(groups: Iterable[Group]) -> str:
+def rho_suffix(groups: Iterable[Group]) -> str:
     """Of what share of main classes these accuracies are; empty when none is on cells."""
     shares = sorted({run.rho for group in groups for run in group.runs if run.rho is not None})
     return f" at ρ = {' or '.join(f'{rho:g}' for rho in shares)}" if shares else ""
@@ -249,7 +251,8 @@ def _warnings(sections: Sequence[Section]) -> Iterable[str]:
     groups = [group for section in sections for group in section.groups]
     yield from _provenance(sections)
     if len({run.rho for group in groups for run in group.runs} - {None}) > 1:
-        yield f"accuracies stand side by side{at_rho(groups).replace(' or ', ' and ')}; see --rho"
+        shares = rho_suffix(groups).replace(" or ", " and ")
+        yield f"accuracies stand side by side{shares}; see --rho"
     clocks = sorted({run.clock for group in groups for run in group.runs})
     if len(clocks) > 1:
         yield f"times of different clocks stand side by side: {' and '.join(clocks)}"
@@ -272,8 +275,8 @@ def _provenance(sections: Sequence[Section]) -> Iterable[str]:
         for section in sections
         for group in section.groups
     ]
-    yield from older_records(run for _, runs in made for run in runs)
-    yield from made_differently(made)
+    yield from older_schema_warnings(run for _, runs in made for run in runs)
+    yield from provenance_differences(made)
 
 
 def _title(run: Run) -> str:

@@ -8,7 +8,7 @@ _NO_DIFFERENCE = ("seed", "about", "compute.workers")
 NAMED_ALREADY = ("name", "variant", "size")
 _MEASURED = "host"  # the device whose speed is found out anew before every run
 
-Flat = Mapping[str, str]
+FlatSettings = Mapping[str, str]
 
 
 def identity(scenario: Mapping[str, Any]) -> dict[str, str]:
@@ -21,7 +21,7 @@ def identity(scenario: Mapping[str, Any]) -> dict[str, str]:
     return flat
 
 
-def label(bases: Sequence[str], identities: Sequence[Flat]) -> list[str]:
+def distinct_labels(bases: Sequence[str], identities: Sequence[FlatSettings]) -> list[str]:
     """Each base; where several are the same, together with what differs between those."""
     labels = list(bases)
     for base in set(bases):
@@ -33,7 +33,7 @@ def label(bases: Sequence[str], identities: Sequence[Flat]) -> list[str]:
     return labels
 
 
-def differences(identities: Sequence[Flat]) -> list[list[str]]:
+def differences(identities: Sequence[FlatSettings]) -> list[list[str]]:
     """For each scenario, its own values of the keys that are not the same everywhere."""
     keys = dict.fromkeys(key for flat in identities for key in flat)
     differing = [k for k in keys if len({flat.get(k) for flat in identities}) > 1]
@@ -67,7 +67,7 @@ def _entries(keys: Any) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _profile_tells(entry: str, identities: Sequence[Flat]) -> bool:
+def _profile_tells(entry: str, identities: Sequence[FlatSettings]) -> bool:
     """Whether the profile's name says all there is: none has it and something else besides."""
     meaning: dict[str, dict[str, str]] = {}
     for flat in identities:

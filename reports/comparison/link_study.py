@@ -8,10 +8,10 @@ from statistics import fmean
 
 from contracts.errors import BadInput
 from contracts.events import Phase
-from reports.bottleneck.attribution import BOTH, phase_or_both
+from reports.bottleneck.attribution import BOTH_DIRECTIONS, phase_or_both_directions
 from reports.bottleneck.used_links import DOWN, UP
 from reports.comparison.groups import Group
-from reports.comparison.over_settings import Over, compare_over
+from reports.comparison.over_settings import SettingsComparison, compare_over_settings
 from reports.comparison.runs import Run
 
 COMPUTING, NETWORK, WAITING = "computing", "network", "waiting"
@@ -46,7 +46,7 @@ class Cell:
         merged: dict[str, float] = defaultdict(float)
         for part, share in self.parts.items():
             place, _, phase = part.rpartition(" ")
-            merged[f"{place} {phase_or_both(phase, share, tiers[place])}"] += share
+            merged[f"{place} {phase_or_both_directions(phase, share, tiers[place])}"] += share
         name = max(merged, key=lambda part: merged[part], default=None)
         return None if name is None else (name, merged[name])
 
@@ -56,7 +56,7 @@ class LinkStudy:
     """All methods on all profiles, in the order in which these were named."""
 
     tier: str
-    over: Over
+    over: SettingsComparison
     cells: tuple[Cell, ...]
 
     @property
@@ -75,7 +75,9 @@ class LinkStudy:
         by_words: dict[str, list[str]] = {}
         for method in self.methods:
             found = [(cell.profile, cell.largest) for cell in self.cells if cell.method == method]
-            if words := moves([(profile, part[0]) for profile, part in found if part]):
+            if words := describe_bottlenecks(
+                [(profile, part[0]) for profile, part in found if part]
+            ):
                 by_words.setdefault(words, []).append(method)
         if len(by_words) == 1:
             (words,) = by_words
@@ -86,36 +88,36 @@ class LinkStudy:
 def link_study(runs: Sequence[Run], key: str) -> LinkStudy | None:
     """None when fewer than two profiles have a finished run."""
     try:
-        over = compare_over(runs, [key])
+        over = compare_over_settings(runs, [key])
     except BadInput:
         return None
     (axis,), panel = over.axes, over.panels[0]
     cells = tuple(
         Cell(profile, series.label, group, _mean_parts(group.runs))
-        for profile in axis.words
+        for profile in axis.texts
         for series in panel.series
         if (group := series.groups.get((profile,))) is not None
     )
     return LinkStudy(key.partition(".")[2], over, cells)
 
 
-def moves(largest: Sequence[tuple[str, str]]) -> str:
+def describe_bottlenecks(largest: Sequence[tuple[str, str]]) -> str:
     """(profile, part) in their order, said as stretches: computing is the bottleneck up to ..."""
     stretches = [
-        (part_words(part), [profile for profile, _ in found])
+        (describe_part(part), [profile for profile, _ in found])
         for part, found in groupby(largest, key=lambda entry: entry[1])
     ]
     return "; ".join(_stretch(at, len(stretches), *found) for at, found in enumerate(stretches))
 
 
-def part_words(part: str) -> str:
+def describe_part(part: str) -> str:
     """For example: the edge-cloud upload; the clients' computing."""
     place, _, phase = part.rpartition(" ")
     if phase == Phase.COMPUTE:
         return f"the {place}s' computing" if place != "cloud" else "the cloud's computing"
     if phase == Phase.AGGREGATE:
         return f"aggregation at the {place}"
-    words = {UP: "upload", DOWN: "download", BOTH: "link"}.get(phase)
+    words = {UP: "upload", DOWN: "download", BOTH_DIRECTIONS: "link"}.get(phase)
     return f"the {place} {words}" if words else "waiting"
 
 

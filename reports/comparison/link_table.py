@@ -11,7 +11,7 @@ from rich.text import Text
 
 from reports.comparison.csv_table import as_csv, metric_columns
 from reports.comparison.groups import Spread
-from reports.comparison.link_study import KINDS, WAITING, Cell, LinkStudy, part_words
+from reports.comparison.link_study import KINDS, WAITING, Cell, LinkStudy, describe_part
 from reports.comparison.metrics import ELAPSED, TIME
 from reports.comparison.table import escaped, markdown_line
 from reports.wording import duration
@@ -91,7 +91,9 @@ def _headers(study: LinkStudy) -> list[str]:
 
 def _row(cell: Cell) -> list[str]:
     shares = [_percent(cell.shares[kind] if cell.parts else None) for kind in KINDS]
-    held = f"{part_words(cell.largest[0])}, {_percent(cell.largest[1])}" if cell.largest else _NONE
+    held = (
+        f"{describe_part(cell.largest[0])}, {_percent(cell.largest[1])}" if cell.largest else _NONE
+    )
     elapsed = _time(cell.group.spread(ELAPSED))
     return [cell.profile, cell.method, elapsed, _to_target(cell), *shares, held]
 

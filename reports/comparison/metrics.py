@@ -12,9 +12,9 @@ from typing import Literal
 from reports.comparison.rise_time import WINDOW
 from reports.comparison.runs import Point, Run
 
-Part = Literal["mean", "deviation", "least", "most"]
+Statistic = Literal["mean", "deviation", "least", "most"]
 
-WHOLE_SPREAD: tuple[Part, ...] = ("mean", "deviation", "least", "most")
+ALL_STATISTICS: tuple[Statistic, ...] = ("mean", "deviation", "least", "most")
 _ROOMY, _WIDE, _WIDEST = 96, 124, 150  # columns of a terminal
 
 
@@ -29,7 +29,7 @@ class Kind(Enum):
 
 
 @dataclass(frozen=True)
-class Shown:
+class Visibility:
     """When a metric's column stands in a table. The CSV files always have it."""
 
     only_where_known: bool = False  # left out of sections in which no run has a value
@@ -39,7 +39,7 @@ class Shown:
     always_without_target: bool = False  # where there is no target, at any width
 
 
-ALWAYS = Shown()
+ALWAYS = Visibility()
 
 
 @dataclass(frozen=True)
@@ -48,16 +48,16 @@ class Metric:
 
     name: str
     # From a run and the round in which it reached the target (None if it never did).
-    take: Callable[[Run, Point | None], float | None]
+    value_of: Callable[[Run, Point | None], float | None]
     kind: Kind
     # Starts the names of the CSV columns; the part of the spread follows: final_accuracy_mean.
     csv: str
-    csv_parts: tuple[Part, ...] = ("mean",)  # the parts that comparison.csv has
+    csv_statistics: tuple[Statistic, ...] = ("mean",)  # the parts that comparison.csv has
     # None: no column of its own in tables. "{unit}" stands for the unit's name; the terminal
     # breaks the header where it has a line break.
     header: str | None = None
     in_brackets: "Metric | None" = None  # shown behind this one in the same column
-    shown: Shown = ALWAYS
+    shown: Visibility = ALWAYS
     # Whether the cell also has the deviation and says why there is no number.
     explained: bool = False
     # Stands below a table when some runs of a group have no value; "{groups}" names those groups.
@@ -72,12 +72,12 @@ class SpeedUp:
     metric: Metric
     csv: str
     header: str
-    shown: Shown
+    shown: Visibility
 
 
-def _at_target(take: Callable[[Run, Point], float | None]) -> Callable[..., float | None]:
+def _at_target(value_of: Callable[[Run, Point], float | None]) -> Callable[..., float | None]:
     """A number that only a run has which reached the target."""
-    return lambda run, arrival: None if arrival is None else take(run, arrival)
+    return lambda run, arrival: None if arrival is None else value_of(run, arrival)
 
 
 def _elapsed(run: Run, _: Point | None) -> float | None:
@@ -85,8 +85,8 @@ def _elapsed(run: Run, _: Point | None) -> float | None:
     return run.elapsed or (run.points[-1].seconds if run.points else None)
 
 
-_TARGET = Shown(only_with_target=True)
-_RISE = Shown(from_width=_WIDE, always_without_target=True)
+_TARGET = Visibility(only_with_target=True)
+_RISE = Visibility(from_width=_WIDE, always_without_target=True)
 
 ROUNDS = Metric(
     "rounds",
@@ -101,7 +101,7 @@ TIME = Metric(
     _at_target(lambda _, arrival: arrival.seconds),
     Kind.TIME,
     csv="seconds_to_target",
-    csv_parts=WHOLE_SPREAD,
+    csv_statistics=ALL_STATISTICS,
     header="time to\ntarget ({unit})",
     shown=_TARGET,
     explained=True,
@@ -120,12 +120,12 @@ BEST = Metric(
     lambda run, _: max((point.accuracy for point in run.points), default=None),
     Kind.SHARE,
     csv="best_accuracy",
-    csv_parts=("mean", "most"),
+    csv_statistics=("mean", "most"),
     header="best\n{unit}",
 )
 ROLLING = Metric(
     "mean accuracy of the last rounds",
-    lambda run, _: run.rise.rolling_accuracy,
+    lambda run, _: run.rise_times.rolling_accuracy,
     Kind.SHARE,
     csv="rolling_accuracy",
     header=f"last {WINDOW}\n{{unit}}",
@@ -133,14 +133,14 @@ ROLLING = Metric(
 )
 RISE_TIME = Metric(
     "rise time",
-    lambda run, _: run.rise.rise_seconds,
+    lambda run, _: run.rise_times.rise_seconds,
     Kind.TIME,
     csv="rise_seconds",
-    csv_parts=WHOLE_SPREAD,
+    csv_statistics=ALL_STATISTICS,
 )
 RISE_ROUNDS = Metric(
     "rise rounds",
-    lambda run, _: run.rise.rise_rounds,
+    lambda run, _: run.rise_times.rise_rounds,
     Kind.COUNT,
     csv="rise_rounds",
     header="T90\nrounds",
@@ -149,14 +149,14 @@ RISE_ROUNDS = Metric(
 )
 HALF_TIME = Metric(
     "time to one half",
-    lambda run, _: run.rise.half_seconds,
+    lambda run, _: run.rise_times.half_seconds,
     Kind.TIME,
     csv="half_seconds",
-    csv_parts=WHOLE_SPREAD,
+    csv_statistics=ALL_STATISTICS,
 )
 HALF_ROUNDS = Metric(
     "rounds to one half",
-    lambda run, _: run.rise.half_rounds,
+    lambda run, _: run.rise_times.half_rounds,
     Kind.COUNT,
     csv="half_rounds",
     header="T0.5\nrounds",
@@ -170,7 +170,7 @@ BYTES_TO_TARGET = Metric(
     Kind.SIZE,
     csv="bytes_to_target",
     header="{unit} to\ntarget",
-    shown=Shown(from_width=_ROOMY, only_with_target=True),
+    shown=Visibility(from_width=_ROOMY, only_with_target=True),
 )
 BYTES_ON_WIRE = Metric(
     "bytes on the wire",
@@ -185,14 +185,14 @@ LOCAL_TRAINING = Metric(
     Kind.SECONDS,
     csv="local_training_seconds",
     header="training a round ({unit})",
-    shown=Shown(only_where_known=True, from_width=_WIDEST),
+    shown=Visibility(only_where_known=True, from_width=_WIDEST),
 )
 ELAPSED = Metric(
     "elapsed time",
     _elapsed,
     Kind.TIME,
     csv="elapsed_seconds",
-    csv_parts=(),
+    csv_statistics=(),
     grid_place=3,
 )
 
@@ -201,7 +201,9 @@ METRICS: tuple[Metric | SpeedUp, ...] = (
     ROUNDS,
     TIME,
     SpeedUp(TIME, csv="speed_up", header="speed-\nup", shown=_TARGET),
-    SpeedUp(ROUNDS, csv="speed_up_in_rounds", header="in rounds", shown=Shown(from_width=_WIDEST)),
+    SpeedUp(
+        ROUNDS, csv="speed_up_in_rounds", header="in rounds", shown=Visibility(from_width=_WIDEST)
+    ),
     FINAL,
     BEST,
     ROLLING,
@@ -216,7 +218,7 @@ METRICS: tuple[Metric | SpeedUp, ...] = (
 )
 
 
-def all_rows() -> tuple[Metric | SpeedUp, ...]:
+def all_metrics() -> tuple[Metric | SpeedUp, ...]:
     """Every metric and speed-up, in the order of their columns."""
     return METRICS
 

@@ -10,7 +10,12 @@ from contracts.errors import BadInput
 from reports.comparison.groups import Comparison, Group, Target, compare_runs
 from reports.comparison.metrics import FINAL
 from reports.comparison.runs import Run
-from reports.comparison.setting_values import Values, values_over, without, words_of
+from reports.comparison.setting_values import (
+    SettingValues,
+    setting_texts,
+    setting_values,
+    without_settings,
+)
 
 Place = tuple[str | None, ...]  # a value for each setting; None where the runs have no such setting
 
@@ -23,7 +28,7 @@ class Series:
     """Groups that differ only in these settings, all with the same ones missing."""
 
     label: str
-    lacks: tuple[str, ...]
+    missing_settings: tuple[str, ...]
     groups: Mapping[Place, Group]
 
     def at(self, place: Place) -> Group | None:
@@ -48,16 +53,16 @@ class Panel:
 
 
 @dataclass(frozen=True)
-class Over:
+class SettingsComparison:
     """All panels, and what they do not show."""
 
-    axes: tuple[Values, ...]
+    axes: tuple[SettingValues, ...]
     panels: tuple[Panel, ...]
     merged: Comparison  # its groups hold the runs of all values
     notes: tuple[str, ...]
 
 
-def keys_of(text: str) -> list[str]:
+def parse_over_keys(text: str) -> list[str]:
     """The settings that --over names."""
     keys = [key.strip() for key in text.split(",")]
     if not all(keys) or len(keys) > MOST_KEYS or len(set(keys)) < len(keys):
@@ -65,25 +70,27 @@ def keys_of(text: str) -> list[str]:
     return keys
 
 
-def compare_over(
+def compare_over_settings(
     runs: Sequence[Run],
     keys: Sequence[str],
     target: Target = None,
     baseline: str | None = None,
-) -> Over:
+) -> SettingsComparison:
     """BadInput when one of the settings does not vary; the baseline only gives its target."""
     identities = [run.identity for run in runs]
-    axes = tuple(values_over(key, identities) for key in keys)
-    words = zip(*(words_of(key, identities) for key in keys), strict=True)
+    axes = tuple(setting_values(key, identities) for key in keys)
+    words = zip(*(setting_texts(key, identities) for key in keys), strict=True)
     places = {run.path: place for run, place in zip(runs, words, strict=True)}
-    alike = [dataclasses.replace(run, identity=without(run.identity, keys)) for run in runs]
+    alike = [
+        dataclasses.replace(run, identity=without_settings(run.identity, keys)) for run in runs
+    ]
     base = baseline if target == "baseline" else None
     merged = compare_runs(alike, target=target, baseline=base)
     panels = tuple(
         Panel(section.title, tuple(_series(section.groups, keys, places)))
         for section in merged.sections
     )
-    return Over(axes, panels, merged, tuple(_notes(panels, axes)))
+    return SettingsComparison(axes, panels, merged, tuple(_notes(panels, axes)))
 
 
 def _series(
@@ -93,30 +100,32 @@ def _series(
         apart: dict[tuple[str, ...], dict[Place, list[Run]]] = {}
         for run in group.runs:
             place = places[run.path]
-            lacks = tuple(k for k, word in zip(keys, place, strict=True) if word is None)
-            apart.setdefault(lacks, {}).setdefault(place, []).append(run)
-        for lacks, by_place in apart.items():
+            missing_settings = tuple(k for k, word in zip(keys, place, strict=True) if word is None)
+            apart.setdefault(missing_settings, {}).setdefault(place, []).append(run)
+        for missing_settings, by_place in apart.items():
             found = {
                 place: dataclasses.replace(group, runs=tuple(members))
                 for place, members in by_place.items()
             }
-            yield Series(group.label, lacks, found)
+            yield Series(group.label, missing_settings, found)
 
 
-def _notes(panels: Iterable[Panel], axes: Sequence[Values]) -> Iterator[str]:
+def _notes(panels: Iterable[Panel], axes: Sequence[SettingValues]) -> Iterator[str]:
     for panel in panels:
         for axis in axes:
-            labels = [series.label for series in panel.series if axis.key in series.lacks]
+            labels = [
+                series.label for series in panel.series if axis.key in series.missing_settings
+            ]
             if labels:
                 have = "has" if len(labels) == 1 else "have"
                 yield f"{panel.title}: {', '.join(labels)} {have} no {axis.key}: the same all along"
-        aims = any(group.target is not None for group in panel.groups)
+        has_target = any(group.target is not None for group in panel.groups)
         for series in panel.series:
-            for words in _gaps(series, axes, aims):
+            for words in _gaps(series, axes, has_target):
                 yield f"{panel.title}, {series.label}{words}"
 
 
-def _gaps(series: Series, axes: Sequence[Values], aims: bool) -> Iterator[str]:
+def _gaps(series: Series, axes: Sequence[SettingValues], has_target: bool) -> Iterator[str]:
     missing = list(_missing(series, axes))
     if len(missing) > _MOST_NAMED:
         missing = [*missing[:_MOST_NAMED], f"{len(missing) - _MOST_NAMED} more"]
@@ -126,12 +135,12 @@ def _gaps(series: Series, axes: Sequence[Values], aims: bool) -> Iterator[str]:
         where = "".join(f" {word}" for word in place if word is not None)
         if group.spread(FINAL) is None:
             yield f"{where}: no model was evaluated"
-        if aims and group.target is None:
+        if has_target and group.target is None:
             yield f"{where}: no target, so no time to it"
 
 
-def _missing(series: Series, axes: Sequence[Values]) -> Iterator[str]:
-    own = [(None,) if axis.key in series.lacks else axis.words for axis in axes]
+def _missing(series: Series, axes: Sequence[SettingValues]) -> Iterator[str]:
+    own = [(None,) if axis.key in series.missing_settings else axis.texts for axis in axes]
     for place in product(*own):
         if place not in series.groups:
             named = zip(axes, place, strict=True)

@@ -6,16 +6,16 @@ from typing import Any
 from reports.comparison.csv_table import as_csv, metric_columns
 from reports.comparison.groups import Group
 from reports.comparison.metrics import grid_metrics
-from reports.comparison.over_settings import Over
+from reports.comparison.over_settings import SettingsComparison
 
 
-def over_csv(over: Over) -> str:
+def over_csv(over: SettingsComparison) -> str:
     """One line for each value of each series; no value where the runs have no such setting."""
     return as_csv(list(_lines(over)))
 
 
-def _lines(over: Over) -> Iterator[dict[str, Any]]:
-    order = {axis.key: axis.words for axis in over.axes}
+def _lines(over: SettingsComparison) -> Iterator[dict[str, Any]]:
+    order = {axis.key: axis.texts for axis in over.axes}
     for panel in over.panels:
         for series in panel.series:
             places = sorted(
@@ -42,8 +42,8 @@ def _metrics(group: Group) -> dict[str, Any]:
     columns: dict[str, Any] = {}
     for metric in grid_metrics():
         if metric.shown.only_with_target and "target_accuracy" not in columns:
-            aims = group.target is not None
+            has_target = group.target is not None
             columns["target_accuracy"] = group.target
-            columns["runs_that_reached_target"] = len(group.arrivals) if aims else None
+            columns["runs_that_reached_target"] = len(group.arrivals) if has_target else None
         columns |= metric_columns(metric, group)
     return columns

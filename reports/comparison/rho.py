@@ -17,7 +17,7 @@ from reports.records.record_files import UnreadableRecord
 from reports.records.run_records import RunRecords
 
 _LAST = 5  # rounds
-FIVE, ONE = f"mean of the last {_LAST} rounds", "last round"
+MEAN_OF_LAST_ROUNDS, LAST_ROUND = f"mean of the last {_LAST} rounds", "last round"
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class RhoCurves:
     notes: tuple[str, ...]
 
 
-def at_share(runs: Sequence[Run], rho: float) -> list[Run]:
+def with_accuracy_at_rho(runs: Sequence[Run], rho: float) -> list[Run]:
     """Those on cells with their accuracy at that rho instead of the first; the others as before."""
     if not any(run.by_rho for run in runs):
         raise BadInput(f"--rho {rho:g}: none of the runs is on cells; leave it out")
@@ -63,7 +63,9 @@ def curves_by_rho(comparison: Comparison) -> RhoCurves | None:
     others = [curve.group.label for curves in sections.values() for curve in curves if not curve.at]
     notes = [f"not on cells, so not in comparison-rho.png: {', '.join(others)}"] if others else []
     drawn = {title: curves for title, curves in known.items() if curves}
-    return RhoCurves(comparison, FIVE if all_five else ONE, drawn, tuple(notes))
+    return RhoCurves(
+        comparison, MEAN_OF_LAST_ROUNDS if all_five else LAST_ROUND, drawn, tuple(notes)
+    )
 
 
 def rho_csv(curves: RhoCurves) -> str:

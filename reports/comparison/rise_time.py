@@ -18,7 +18,7 @@ _ROUNDING = 1e-12  # of a mean that ought to be the threshold itself
 
 
 @dataclass(frozen=True)
-class Rise:
+class RiseTimes:
     """None where no round was evaluated, or none got so far."""
 
     rolling_accuracy: float | None = None  # of the last round
@@ -28,7 +28,7 @@ class Rise:
     half_seconds: float | None = None
 
 
-def rise(evaluated: Iterable[tuple[int, float, float | None]]) -> Rise:
+def rise_times(evaluated: Iterable[tuple[int, float, float | None]]) -> RiseTimes:
     """From round, elapsed seconds and accuracy; rounds without an accuracy have no part in it."""
     window: deque[tuple[int, float]] = deque()
     means: list[tuple[int, float, float]] = []
@@ -40,10 +40,10 @@ def rise(evaluated: Iterable[tuple[int, float, float | None]]) -> Rise:
             window.popleft()
         means.append((round, seconds, fmean(value for _, value in window)))
     if not means:
-        return Rise()
+        return RiseTimes()
     *_, final = means[-1]
     risen, half = _first(means, _RISEN * final), _first(means, _HALF)
-    return Rise(final, *risen, *half)
+    return RiseTimes(final, *risen, *half)
 
 
 def _first(

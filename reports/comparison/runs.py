@@ -12,8 +12,8 @@ from contracts.errors import BadInput
 from contracts.provenance import Provenance
 from contracts.run_directory import RunDirectory
 from reports.comparison.labels import identity
-from reports.comparison.rise_time import Rise, rise
-from reports.records.provenance import read_provenance, unreadable
+from reports.comparison.rise_time import RiseTimes, rise_times
+from reports.records.provenance import explain_unreadable, read_provenance
 from reports.records.record_files import UnreadableRecord
 from reports.records.rounds import RoundRow
 from reports.records.run_records import RunRecords
@@ -62,9 +62,9 @@ class Run:
         return next((point for point in self.points if point.accuracy >= target), None)
 
     @cached_property
-    def rise(self) -> Rise:
+    def rise_times(self) -> RiseTimes:
         """How soon the run got good."""
-        return rise((point.round, point.seconds, point.accuracy) for point in self.points)
+        return rise_times((point.round, point.seconds, point.accuracy) for point in self.points)
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ def read_runs(places: Sequence[str]) -> tuple[list[Run], list[LeftOut]]:
 
 def find_runs(place: Path) -> Iterator[Path]:
     """The directory itself when it is a run's, else the runs at any depth below it."""
-    if RunDirectory(place).is_run:
+    if RunDirectory(place).holds_a_run:
         yield place
         return
     for child in sorted(place.iterdir()):
@@ -154,7 +154,7 @@ def _read(path: Path) -> Run | LeftOut:
     except KeyError as error:
         return LeftOut(path, f"summary.json has no {error.args[0]}")
     except (OSError, ValueError, TypeError, AttributeError) as error:
-        return LeftOut(path, unreadable(made_by, error))
+        return LeftOut(path, explain_unreadable(made_by, error))
 
 
 def _scenario(records: RunRecords) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from contracts.errors import BadInput
-from reports.comparison.labels import NAMED_ALREADY, Flat
+from reports.comparison.labels import NAMED_ALREADY, FlatSettings
 from scenarios import quantities
 from scenarios.suggestions import did_you_mean
 
@@ -19,34 +19,34 @@ _DECADES = 2  # numbers that span more than that stand on a logarithmic axis
 
 
 @dataclass(frozen=True)
-class Values:
+class SettingValues:
     """All values of a setting: numbers rising, others in the order in which they came."""
 
     key: str
-    words: tuple[str, ...]
+    texts: tuple[str, ...]
     numbers: tuple[float, ...] | None  # None where not all of them are numbers
 
     @property
     def names(self) -> list[str]:
         """As written, without a zero behind the point."""
-        return [word.removesuffix(".0") if self.numbers else word for word in self.words]
+        return [word.removesuffix(".0") if self.numbers else word for word in self.texts]
 
     @property
     def logarithmic(self) -> bool:
         """Whether the numbers are so far apart that they need a logarithmic axis."""
         return self.numbers is not None and spans_decades(self.numbers)
 
-    def place(self, word: str) -> float:
+    def position(self, word: str) -> float:
         """Along an axis."""
-        number = self.words.index(word)
+        number = self.texts.index(word)
         return float(number) if self.numbers is None else self.numbers[number]
 
 
-def values_over(key: str, identities: Sequence[Flat]) -> Values:
+def setting_values(key: str, identities: Sequence[FlatSettings]) -> SettingValues:
     """BadInput when there are not two of them at least."""
     if key in NAMED_ALREADY:
         raise BadInput(f"--over {key}: runs are told apart by it already; name a setting")
-    words = list(dict.fromkeys(word for word in words_of(key, identities) if word is not None))
+    words = list(dict.fromkeys(word for word in setting_texts(key, identities) if word is not None))
     if len(words) < 2:
         known = [name for name in _names(identities) if varies(name, identities)]
         fault = f"it is {words[0]} in all runs" if words else "no run has this setting"
@@ -54,12 +54,14 @@ def values_over(key: str, identities: Sequence[Flat]) -> Values:
         raise BadInput(f"--over {key}: {fault}; {remedy}")
     numbers = _numbers(words)
     if numbers is None:
-        return Values(key, tuple(words), None)
+        return SettingValues(key, tuple(words), None)
     rising = sorted(zip(numbers, words, strict=True))
-    return Values(key, tuple(word for _, word in rising), tuple(number for number, _ in rising))
+    return SettingValues(
+        key, tuple(word for _, word in rising), tuple(number for number, _ in rising)
+    )
 
 
-def words_of(key: str, identities: Sequence[Flat]) -> list[str | None]:
+def setting_texts(key: str, identities: Sequence[FlatSettings]) -> list[str | None]:
     """Each one's value; None where there is none."""
     tables = [
         {name[len(key) + 1 :]: text for name, text in flat.items() if _belongs(name, key)}
@@ -68,7 +70,7 @@ def words_of(key: str, identities: Sequence[Flat]) -> list[str | None]:
     return [_word(table, tables) if table else None for table in tables]
 
 
-def without(flat: Flat, keys: Iterable[str]) -> dict[str, str]:
+def without_settings(flat: FlatSettings, keys: Iterable[str]) -> dict[str, str]:
     """All other settings."""
     unwanted = tuple(keys)
     return {
@@ -76,9 +78,9 @@ def without(flat: Flat, keys: Iterable[str]) -> dict[str, str]:
     }
 
 
-def varies(key: str, identities: Sequence[Flat]) -> bool:
+def varies(key: str, identities: Sequence[FlatSettings]) -> bool:
     """Whether the setting has several values among these scenarios."""
-    return len(set(words_of(key, identities)) - {None}) > 1
+    return len(set(setting_texts(key, identities)) - {None}) > 1
 
 
 def spans_decades(numbers: Iterable[float]) -> bool:
@@ -104,7 +106,7 @@ def _word(table: Mapping[str, str], tables: Sequence[Mapping[str, str]]) -> str:
     return " ".join([*([profile] if profile else []), *(f"{n}={table[n]}" for n in shown)])
 
 
-def _names(identities: Sequence[Flat]) -> list[str]:
+def _names(identities: Sequence[FlatSettings]) -> list[str]:
     """Every setting; of links and devices also the whole."""
     names = dict.fromkeys(name for flat in identities for name in flat)
     wholes = [name.rpartition(".")[0] for name in names if name.endswith(".profile")]

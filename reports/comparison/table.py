@@ -61,9 +61,11 @@ def section_table(section: Section, time: Unit, width: int) -> Table:
 
 def _fits(column: Column, section: Section, width: int) -> bool:
     """Whether a terminal of this width has the column."""
-    if not section.aims and column.shown.always_without_target:
+    if not section.has_target and column.shown.always_without_target:
         return True
-    return width >= column.shown.from_width and (section.aims or not column.shown.only_with_target)
+    return width >= column.shown.from_width and (
+        section.has_target or not column.shown.only_with_target
+    )
 
 
 def markdown(comparison: Comparison) -> str:

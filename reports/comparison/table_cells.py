@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from reports.comparison.groups import Comparison, Group, Section, Spread, at_rho
+from reports.comparison.groups import Comparison, Group, Section, Spread, rho_suffix
 from reports.comparison.metrics import (
     ALWAYS,
     BEST,
@@ -15,9 +15,9 @@ from reports.comparison.metrics import (
     TIME,
     Kind,
     Metric,
-    Shown,
     SpeedUp,
-    all_rows,
+    Visibility,
+    all_metrics,
 )
 from reports.figures.accuracy import time_unit
 from reports.wording import percent
@@ -41,7 +41,7 @@ class Column:
 
     name: str  # with a line break where the terminal breaks it
     cell: Callable[[Group], str]
-    shown: Shown = ALWAYS
+    shown: Visibility = ALWAYS
     in_words: bool = False  # no number, so it is aligned to the left
     wraps: bool = False  # its cells may be broken where the terminal is narrow
 
@@ -74,16 +74,16 @@ def columns(section: Section, time: Unit) -> list[Column]:
     units = _FIXED | {Kind.TIME: time, Kind.SIZE: _unit_of_size(section)}
     return [
         Column("variant", lambda group: group.label, in_words=True, wraps=True),
-        Column("reached" if section.aims else "runs", lambda group: _count(section, group)),
+        Column("reached" if section.has_target else "runs", lambda group: _count(section, group)),
         *_metric_columns(section, units),
         Column("fidelity", lambda group: group.verdict, in_words=True),
     ]
 
 
 def _metric_columns(section: Section, units: Units) -> Iterator[Column]:
-    for row in all_rows():
+    for row in all_metrics():
         if isinstance(row, SpeedUp):
-            if section.asked:
+            if section.baseline_name:
                 yield Column(row.header, partial(_speed_up, section, row), row.shown)
         elif row.header is not None and (not row.shown.only_where_known or _known(section, row)):
             cell = partial(_explained if row.explained else _plain, row, units)
@@ -94,33 +94,36 @@ def heading(section: Section) -> str:
     """The section's name and what had to be reached."""
     targets = sorted({group.target for group in section.groups if group.target is not None})
     if not targets:
-        return f"{section.title}: no target" + at_rho(section.groups).replace(" at", ",")
+        return f"{section.title}: no target" + rho_suffix(section.groups).replace(" at", ",")
     words = " or ".join(f"{100 * target:g} %" for target in targets)
-    return f"{section.title}: to {words}{at_rho(section.groups)}"
+    return f"{section.title}: to {words}{rho_suffix(section.groups)}"
 
 
 def notes(section: Section) -> Iterator[str]:
     """What the numbers of a section need to be understood."""
-    if any(group.arrivals and not group.complete for group in section.groups):
+    if any(group.arrivals and not group.all_reached for group in section.groups):
         yield "* over those of its runs that reached the target"
-    for metric in all_rows():
+    for metric in all_metrics():
         if isinstance(metric, Metric) and metric.note is not None:
             some = [group.label for group in section.groups if _some_lack(group, metric)]
             if some:
                 yield metric.note.format(groups=", ".join(some))
-    if section.asked is None:
+    if section.baseline_name is None:
         return
-    if any(group.by_seed for group in section.groups):
-        yield f"the target, seed by seed: what {section.asked} had reached at its end"
-    base, candidates = section.baseline, [group.label for group in section.candidates]
-    if base is not None and candidates == [base.label]:
+    if any(group.target_by_seed for group in section.groups):
+        yield f"the target, seed by seed: what {section.baseline_name} had reached at its end"
+    base, baseline_candidates = (
+        section.baseline,
+        [group.label for group in section.baseline_candidates],
+    )
+    if base is not None and baseline_candidates == [base.label]:
         yield f"speed-up against {base.label}"
     elif base is not None:
-        yield f"speed-up against {base.label}, the fastest of {', '.join(candidates)}"
-    elif candidates:
-        yield f"no speed-up: the target was not reached by {', '.join(candidates)}"
+        yield f"speed-up against {base.label}, the fastest of {', '.join(baseline_candidates)}"
+    elif baseline_candidates:
+        yield f"no speed-up: the target was not reached by {', '.join(baseline_candidates)}"
     else:
-        yield f"no speed-up: no finished run of {section.asked} here"
+        yield f"no speed-up: no finished run of {section.baseline_name} here"
     if base is not None and any(group.target != base.target for group in section.groups):
         yield "no speed-up where the target is another than the baseline's"
 
@@ -153,7 +156,7 @@ def _header(metric: Metric, units: Units) -> str:
 
 def _count(section: Section, group: Group) -> str:
     runs = str(len(group.runs))
-    return f"{len(group.arrivals)} of {runs}" if section.aims else runs
+    return f"{len(group.arrivals)} of {runs}" if section.has_target else runs
 
 
 def _plain(metric: Metric, units: Units, group: Group) -> str:
@@ -171,7 +174,7 @@ def _explained(metric: Metric, units: Units, group: Group) -> str:
     found, unit = group.spread(metric), units[metric.kind]
     if found is None:
         best = group.spread(BEST)
-        if best is None or group.by_seed:  # one seed's best is no match for another's target
+        if best is None or group.target_by_seed:  # one seed's best is no match for another's target
             return "not reached"
         return f"not reached (best {_below(best.most)})"
     words = f"{found.mean / unit.scale:.{unit.decimals}f}"
@@ -192,7 +195,7 @@ def _speed_up(section: Section, row: SpeedUp, group: Group) -> str:
 
 
 def _star(group: Group) -> str:
-    return "" if group.complete else " *"
+    return "" if group.all_reached else " *"
 
 
 def _mean(value: Spread | None, unit: Unit) -> str:

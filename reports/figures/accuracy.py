@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from reports.figures.canvas import COLOURS, new_figure, plain_frame, save
-from reports.figures.timeline_marks import draw_marks, marks
+from reports.figures.timeline_marks import draw_timeline_marks, timeline_marks
 from reports.records.events import Event
 from reports.records.rounds import RoundRow
 from reports.records.summary import Summary
@@ -45,7 +45,7 @@ def draw_accuracy(
     summary: Summary,
     rows: list[RoundRow],
     links: str,
-    whose: str,
+    evaluated_models: str,
     events: Sequence[Event] = (),
 ) -> None:
     """Two panels with the same vertical axis; a run without evaluations says so instead.
@@ -57,8 +57,8 @@ def draw_accuracy(
     for half, panel in zip(axes, _panels(summary, rows), strict=True):
         _draw(half, panel)
     last = _last_evaluated(rows)
-    draw_marks(figure, axes[0], marks(events, last), time_unit(last)[0])
-    axes[0].set_ylabel(f"test accuracy of {whose}")
+    draw_timeline_marks(figure, axes[0], timeline_marks(events, last), time_unit(last)[0])
+    axes[0].set_ylabel(f"test accuracy of {evaluated_models}")
     title = f"{summary.name}: {summary.protocol}, {summary.clock} clock"
     figure.suptitle("\n".join([title, *wrap(links, 110)]), fontsize=12, parse_math=False)
     save(figure, path)

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from reports.figures.colours import COLOURS
-from reports.records.atomic_files import replace_bytes
+from reports.records.atomic_files import write_bytes_atomically
 
 __all__ = ["COLOURS", "MARKERS", "new_figure", "plain_frame", "save", "save_for_print"]
 
@@ -36,7 +36,7 @@ def save(figure: Figure, path: Path) -> None:
     """Whole or not at all."""
     image = io.BytesIO()
     figure.savefig(image, format="png", facecolor="white")
-    replace_bytes(path, image.getvalue())
+    write_bytes_atomically(path, image.getvalue())
 
 
 def save_for_print(figure: Figure, path: Path) -> None:
@@ -46,7 +46,7 @@ def save_for_print(figure: Figure, path: Path) -> None:
         settings: Any = {"svg.fonttype": "none", "svg.hashsalt": path.name, "pdf.fonttype": 42}
         with rc_context(settings):
             figure.savefig(drawn, format=ending, metadata=metadata)
-        replace_bytes(path.with_name(f"{path.name}.{ending}"), drawn.getvalue())
+        write_bytes_atomically(path.with_name(f"{path.name}.{ending}"), drawn.getvalue())
 
 
 def plain_frame(axes: Axes) -> None:

@@ -45,7 +45,7 @@ def _draw_times(axes: Axes, rows: list[RoundRow], cells: CellScores) -> None:
         look = _look(place) | {"markevery": (min(place, every - 1), every)}
         label = "ρ = " + ", ".join(f"{rho:g}" for rho in shares)
         axes.plot([seconds / scale for seconds in times], scores, label=label, **look)
-    _dress(axes, f"elapsed time ({unit})")
+    _format_axes(axes, f"elapsed time ({unit})")
     axes.set_ylim(0, 1)
     axes.set_xlim(left=0)
 
@@ -66,7 +66,7 @@ def _draw_ends(axes: Axes, curves: dict[str, dict[str, float]]) -> None:
     for place, (label, found) in enumerate(evaluated.items()):
         points = sorted((float(rho), score) for rho, score in found.items())
         axes.plot(*zip(*points, strict=True), label=label, **_look(place))
-    _dress(axes, "ρ: share of the cell's main classes in its test set")
+    _format_axes(axes, "ρ: share of the cell's main classes in its test set")
     axes.set_ylabel("final test accuracy")
     shares = sorted({float(rho) for found in evaluated.values() for rho in found})
     if 0 < len(shares) <= _MOST_TICKS:
@@ -77,7 +77,7 @@ def _draw_ends(axes: Axes, curves: dict[str, dict[str, float]]) -> None:
     axes.set_ylim(max(0.0, low - margin), min(1.0, high + margin))
 
 
-def _dress(axes: Axes, label: str) -> None:
+def _format_axes(axes: Axes, label: str) -> None:
     axes.set_xlabel(label)
     axes.xaxis.set_major_locator(MaxNLocator(nbins=8, steps=[1, 2, 5, 10]))
     axes.yaxis.set_major_locator(MaxNLocator(nbins=10, steps=[1, 2, 5, 10]))

@@ -9,12 +9,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
-from reports.comparison.groups import Comparison, Group, Section, at_rho
+from reports.comparison.groups import Comparison, Group, Section, rho_suffix
 from reports.comparison.metrics import ROUNDS, TIME
 from reports.comparison.runs import Point, Run
 from reports.figures.accuracy import time_unit
 from reports.figures.canvas import new_figure, plain_frame, save
-from reports.figures.comparison_legend import Look, draw_legend, looks_of, wrapped
+from reports.figures.comparison_legend import LineStyle, draw_legend, line_styles, wrap_text
 
 _TARGET = "#444444"
 _MARKS = 8  # along each curve
@@ -32,32 +32,32 @@ class _Axis:
 def draw_comparison(path: Path, comparison: Comparison, over_rounds: bool = False) -> None:
     """Thick: the mean over the seeds; thin: each seed; diamonds: the mean way to the target."""
     axis = _axis(comparison, over_rounds)
-    looks = looks_of(comparison)
+    looks = line_styles(comparison)
     count = len(comparison.sections)
-    figure, rows, columns = figure_for(count)
+    figure, rows, columns = figure_with_panels(count)
     figure.set_figheight(figure.get_figheight() + 0.25 * draw_legend(figure, comparison, looks))
     panels = figure.subplots(rows, columns, squeeze=False).flatten()
     for place, (panel, section) in enumerate(zip(panels, comparison.sections, strict=False)):
         _draw_section(panel, section, axis, looks)
-        panel.set_title(wrapped(section.title, 44 if count > 1 else 90), fontsize=11)
+        panel.set_title(wrap_text(section.title, 44 if count > 1 else 90), fontsize=11)
         if place % columns == 0:
-            panel.set_ylabel(f"test accuracy{at_rho(comparison.groups)}")
+            panel.set_ylabel(f"test accuracy{rho_suffix(comparison.groups)}")
         if place + columns >= count:  # nothing below it
             panel.set_xlabel(axis.label)
     for panel in panels[count:]:
         panel.set_visible(False)
     what = "global rounds" if over_rounds else "elapsed time"
-    title = f"Accuracy against {what} ({clocks_of(comparison)} clock)"
+    title = f"Accuracy against {what} ({clock_names(comparison)} clock)"
     figure.suptitle(title, fontsize=13, fontweight="bold")
     save(figure, path)
 
 
-def clocks_of(comparison: Comparison) -> str:
+def clock_names(comparison: Comparison) -> str:
     """Usually one."""
     return " and ".join(sorted({run.clock for group in comparison.groups for run in group.runs}))
 
 
-def figure_for(count: int) -> tuple[Figure, int, int]:
+def figure_with_panels(count: int) -> tuple[Figure, int, int]:
     """Big enough for so many panels, without their legend; and the panels' rows and columns."""
     columns = 1 if count == 1 else 2 if count in (2, 4) else 3
     rows = math.ceil(count / columns)
@@ -89,7 +89,7 @@ def _axis(comparison: Comparison, over_rounds: bool) -> _Axis:
     return _Axis(f"elapsed time ({unit})", False, lambda point: point.seconds / scale)
 
 
-def _draw_section(panel: Axes, section: Section, axis: _Axis, looks: dict[str, Look]) -> None:
+def _draw_section(panel: Axes, section: Section, axis: _Axis, looks: dict[str, LineStyle]) -> None:
     panel.xaxis.set_major_locator(
         MaxNLocator(nbins=7, steps=[1, 2, 5, 10], integer=axis.whole_numbers)
     )
@@ -116,7 +116,7 @@ def _draw_section(panel: Axes, section: Section, axis: _Axis, looks: dict[str, L
         _draw_arrival(panel, group, axis, looks[group.label])
 
 
-def _draw_group(panel: Axes, group: Group, axis: _Axis, look: Look, place: int) -> None:
+def _draw_group(panel: Axes, group: Group, axis: _Axis, look: LineStyle, place: int) -> None:
     if len(group.runs) > 1:
         for run in group.runs:
             xs, ys = [axis.at(p) for p in run.points], [p.accuracy for p in run.points]
@@ -163,13 +163,13 @@ def _draw_target(panel: Axes, target: float, early: bool) -> None:
     )
 
 
-def _draw_arrival(panel: Axes, group: Group, axis: _Axis, look: Look) -> None:
+def _draw_arrival(panel: Axes, group: Group, axis: _Axis, look: LineStyle) -> None:
     """A diamond on the target's line; hollow when some of the runs never came there."""
     found = group.spread(ROUNDS if axis.whole_numbers else TIME)
     if found is None or group.target is None:
         return
     x = found.mean if axis.whole_numbers else axis.at(Point(0, found.mean, 0.0))
-    fill = look["color"] if group.complete else "white"
+    fill = look["color"] if group.all_reached else "white"
     panel.plot([x], [group.target], "D", markersize=8, color=look["color"], zorder=4)[0].set(
-        markerfacecolor=fill, markeredgecolor="white" if group.complete else look["color"]
+        markerfacecolor=fill, markeredgecolor="white" if group.all_reached else look["color"]
     )

@@ -11,13 +11,13 @@ from matplotlib.lines import Line2D
 from reports.comparison.groups import Comparison
 from reports.figures.canvas import COLOURS
 
-Look = dict[str, Any]  # colour, marker and dashes
+LineStyle = dict[str, Any]  # colour, marker and dashes
 
 _MARKERS = ("o", "s", "^", "v", "P", "X", "<", ">")
 _DASHES: tuple[Any, ...] = ("-", (0, (6, 2)), (0, (3, 1.5)), (0, (6, 2, 1.5, 2)))
 
 
-def looks_of(comparison: Comparison) -> dict[str, Look]:
+def line_styles(comparison: Comparison) -> dict[str, LineStyle]:
     """The same look for the same label in all panels; readable without the colours."""
     labels = dict.fromkeys(group.label for group in comparison.groups)
     return {
@@ -30,7 +30,7 @@ def looks_of(comparison: Comparison) -> dict[str, Look]:
     }
 
 
-def draw_legend(figure: Figure, comparison: Comparison, looks: dict[str, Look]) -> int:
+def draw_legend(figure: Figure, comparison: Comparison, looks: dict[str, LineStyle]) -> int:
     """What the lines and diamonds mean; the number of the legend's lines."""
     return place_legend(figure, _entries(comparison, looks))
 
@@ -54,17 +54,17 @@ def place_legend(figure: Figure, entries: Sequence[tuple[Line2D, str]]) -> int:
     return len(entries)
 
 
-def entry(label: str, look: Look) -> tuple[Line2D, str]:
+def legend_entry(label: str, look: LineStyle) -> tuple[Line2D, str]:
     """A curve's line and name."""
-    return Line2D([], [], **look, linewidth=2, markersize=6), wrapped(label, 60)
+    return Line2D([], [], **look, linewidth=2, markersize=6), wrap_text(label, 60)
 
 
-def _entries(comparison: Comparison, looks: dict[str, Look]) -> list[tuple[Line2D, str]]:
-    entries = [entry(label, look) for label, look in looks.items()]
+def _entries(comparison: Comparison, looks: dict[str, LineStyle]) -> list[tuple[Line2D, str]]:
+    entries = [legend_entry(label, look) for label, look in looks.items()]
     groups = comparison.groups
     if any(len(group.runs) > 1 for group in groups):
         entries.append((Line2D([], [], color="grey", linewidth=0.7), "each seed"))
-    ends = {group.complete for group in groups if group.arrivals}
+    ends = {group.all_reached for group in groups if group.arrivals}
     for whole, words in ((True, "target reached (mean)"), (False, "reached by some seeds only")):
         if whole in ends:
             diamond = Line2D([], [], color="grey", marker="D", markersize=7, linestyle="none")
@@ -73,7 +73,7 @@ def _entries(comparison: Comparison, looks: dict[str, Look]) -> list[tuple[Line2
     return entries
 
 
-def wrapped(words: str, width: int) -> str:
+def wrap_text(words: str, width: int) -> str:
     """Broken at blanks, and with no sign that matplotlib takes for a formula's."""
     lines = wrap(words, width, break_long_words=False, break_on_hyphens=False)
     return "\n".join(lines).replace("$", r"\$")

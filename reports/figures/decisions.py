@@ -15,7 +15,7 @@ from reports.records.events import Event
 # decision -> child -> (round, value) in the order of rounds
 Decisions = dict[str, dict[str, list[tuple[int, float]]]]
 
-WORDS = {
+DECISION_LABELS = {
     "epochs": "local epochs in the next round",
     "divergences": "divergence from the global model",
     "angles": "angle to the average update (rad)",
@@ -49,7 +49,7 @@ def draw_decisions(path: Path, title: str, found: Decisions) -> None:
     figure = new_figure(5.5 * len(found), 4.2)
     panels = figure.subplots(1, len(found), squeeze=False)[0]
     for axes, (name, children) in zip(panels, found.items(), strict=True):
-        _draw(axes, WORDS.get(name, name), children)
+        _draw(axes, DECISION_LABELS.get(name, name), children)
     names = list(next(iter(found.values())))
     if len(names) <= _MOST_NAMES:
         handles, labels = panels[0].get_legend_handles_labels()

@@ -12,23 +12,28 @@ from contracts.run_directory import RunDirectory
 from contracts.tables import DISSIMILARITY_COLUMNS
 from contracts.tables import DissimilarityRow as Row
 from reports.figures.canvas import COLOURS, MARKERS, new_figure, plain_frame, save
-from reports.records.atomic_files import replace_text
-from reports.records.evaluations import Line
+from reports.records.atomic_files import write_text_atomically
+from reports.records.evaluations import EvaluationLine
 
 _NAMES = {"xi_squared": "ξ²: the server's from all clients'", "g_squared": "G²: a client's, mean"}
 
 
 def report_dissimilarity(
-    files: RunDirectory, name: str, evaluations: Iterable[Line], elapsed: Mapping[int, int]
+    files: RunDirectory,
+    name: str,
+    evaluations: Iterable[EvaluationLine],
+    elapsed: Mapping[int, int],
 ) -> None:
     """Nothing where nothing was measured; `elapsed` is in microseconds by round."""
-    rows = measured(evaluations, elapsed)
+    rows = dissimilarity_rows(evaluations, elapsed)
     if rows:
         _write(files.dissimilarity, rows)
         _draw(files.dissimilarity_figure, name, rows)
 
 
-def measured(evaluations: Iterable[Line], elapsed: Mapping[int, int]) -> list[Row]:
+def dissimilarity_rows(
+    evaluations: Iterable[EvaluationLine], elapsed: Mapping[int, int]
+) -> list[Row]:
     """Of those rounds that were measured, in their order."""
     found = [
         Row(
@@ -48,7 +53,7 @@ def _write(path: Path, rows: list[Row]) -> None:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(DISSIMILARITY_COLUMNS)
     writer.writerows(rows)
-    replace_text(path, text.getvalue())
+    write_text_atomically(path, text.getvalue())
 
 
 def _draw(path: Path, name: str, rows: list[Row]) -> None:

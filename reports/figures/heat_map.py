@@ -10,13 +10,13 @@ from matplotlib.colors import Normalize
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
-from reports.comparison.groups import Group, at_rho
+from reports.comparison.groups import Group, rho_suffix
 from reports.comparison.metrics import FINAL
-from reports.comparison.over_settings import Over, Series
-from reports.comparison.setting_values import Values
+from reports.comparison.over_settings import Series, SettingsComparison
+from reports.comparison.setting_values import SettingValues
 from reports.figures.canvas import new_figure, save
-from reports.figures.comparison import clocks_of
-from reports.figures.comparison_legend import wrapped
+from reports.figures.comparison import clock_names
+from reports.figures.comparison_legend import wrap_text
 
 _COLOURS = colormaps["cividis"]  # made for colour-blind people
 _LEAST = 0.02  # the span of the scale, so that noise does not look like a trend
@@ -26,40 +26,42 @@ _LIGHT = 0.5
 _LONG = 9  # letters that have room below a cell
 
 
-def draw_heat(path: Path, over: Over) -> None:
+def draw_heat_maps(path: Path, over: SettingsComparison) -> None:
     """The first setting to the right, the second upwards (downwards when it is no number)."""
     across, up = over.axes
     maps = [(panel.title, series) for panel in over.panels for series in panel.series]
-    columns = min(_MOST_COLUMNS, len(maps), max(2, 14 // len(across.words)))
+    columns = min(_MOST_COLUMNS, len(maps), max(2, 14 // len(across.texts)))
     rows = math.ceil(len(maps) / columns)
-    width = 1.5 + columns * (_CELL[0] * len(across.words) + 0.7)
-    height = 1.0 + rows * (_CELL[1] * len(up.words) + 0.9)
+    width = 1.5 + columns * (_CELL[0] * len(across.texts) + 0.7)
+    height = 1.0 + rows * (_CELL[1] * len(up.texts) + 0.9)
     figure = new_figure(max(6.0, width), height, pad=0.08, hspace=0.03, wspace=0.03)
     panels = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True).flatten()
     scale = _scale(over)
     for place, (panel, (title, series)) in enumerate(zip(panels, maps, strict=False)):
         _draw_map(panel, series, across, up, scale)
         name = f"{title}: {series.label}" if len(over.panels) > 1 else series.label
-        names = [name, *(f"(does not depend on {key})" for key in series.lacks)]
-        letters = max(24, 10 * len(across.words))
-        panel.set_title("\n".join(wrapped(text, letters) for text in names), fontsize=10)
+        names = [name, *(f"(does not depend on {key})" for key in series.missing_settings)]
+        letters = max(24, 10 * len(across.texts))
+        panel.set_title("\n".join(wrap_text(text, letters) for text in names), fontsize=10)
         if place % columns == 0:
-            panel.set_ylabel(wrapped(up.key, 40))
+            panel.set_ylabel(wrap_text(up.key, 40))
         if place + columns >= len(maps):
-            panel.set_xlabel(wrapped(across.key, 40))
+            panel.set_xlabel(wrap_text(across.key, 40))
             panel.tick_params(labelbottom=True)
     for panel in panels[len(maps) :]:
         panel.set_visible(False)
     bar = figure.colorbar(ScalarMappable(scale, _COLOURS), ax=list(panels), aspect=30)
     bar.ax.yaxis.set_major_locator(MaxNLocator(nbins=8, steps=[1, 2, 5, 10]))
     bar.ax.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=" %"))
-    bar.set_label(f"final test accuracy{at_rho(over.merged.groups)}")
-    head = f"Final accuracy over {across.key} and {up.key} ({clocks_of(over.merged)} clock)"
-    figure.suptitle(wrapped(head, int(11 * figure.get_figwidth())), fontsize=13, fontweight="bold")
+    bar.set_label(f"final test accuracy{rho_suffix(over.merged.groups)}")
+    head = f"Final accuracy over {across.key} and {up.key} ({clock_names(over.merged)} clock)"
+    figure.suptitle(
+        wrap_text(head, int(11 * figure.get_figwidth())), fontsize=13, fontweight="bold"
+    )
     save(figure, path)
 
 
-def _scale(over: Over) -> Normalize:
+def _scale(over: SettingsComparison) -> Normalize:
     """One for all maps."""
     groups = [group for panel in over.panels for group in panel.groups]
     spreads = [group.spread(FINAL) for group in groups]
@@ -68,18 +70,20 @@ def _scale(over: Over) -> Normalize:
     return Normalize(middle - half, middle + half)
 
 
-def _draw_map(panel: Axes, series: Series, across: Values, up: Values, scale: Normalize) -> None:
-    for x, right in enumerate(across.words):
-        for y, above in enumerate(up.words):
+def _draw_map(
+    panel: Axes, series: Series, across: SettingValues, up: SettingValues, scale: Normalize
+) -> None:
+    for x, right in enumerate(across.texts):
+        for y, above in enumerate(up.texts):
             _draw_cell(panel, x, y, series.at((right, above)), scale)
-    panel.set_xlim(-0.5, len(across.words) - 0.5)
-    ends = (-0.5, len(up.words) - 0.5)
+    panel.set_xlim(-0.5, len(across.texts) - 0.5)
+    ends = (-0.5, len(up.texts) - 0.5)
     panel.set_ylim(*(ends if up.numbers else ends[::-1]))
-    panel.set_xticks(range(len(across.words)), [wrapped(word, 60) for word in across.names])
+    panel.set_xticks(range(len(across.texts)), [wrap_text(word, 60) for word in across.names])
     if max(map(len, across.names)) > _LONG:
         for text in panel.get_xticklabels():
             text.set(rotation=25, ha="right", rotation_mode="anchor")
-    panel.set_yticks(range(len(up.words)), [wrapped(word, 16) for word in up.names])
+    panel.set_yticks(range(len(up.texts)), [wrap_text(word, 16) for word in up.names])
     panel.tick_params(length=0)
     panel.spines[:].set_visible(False)
 

@@ -9,14 +9,20 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import PercentFormatter
 
 from contracts.events import Phase
-from reports.bottleneck.used_links import WAYS
+from reports.bottleneck.used_links import DIRECTION_OF_PHASE
 from reports.comparison.link_study import Cell, LinkStudy
-from reports.comparison.means import RANGE
 from reports.figures.canvas import new_figure, plain_frame, save
 from reports.figures.colours import PHASE_COLOURS
-from reports.figures.comparison import clocks_of
-from reports.figures.comparison_legend import Look, entry, looks_of, place_legend, wrapped
-from reports.figures.over_settings import draw_times, dress_values, times_of
+from reports.figures.comparison import clock_names
+from reports.figures.comparison_legend import (
+    LineStyle,
+    legend_entry,
+    line_styles,
+    place_legend,
+    wrap_text,
+)
+from reports.figures.means import RANGE_LEGEND_ENTRY
+from reports.figures.over_settings import draw_times, format_value_axis, panel_times
 
 _STACK: dict[str, str] = {  # from below
     Phase.COMPUTE: "computing",
@@ -25,29 +31,29 @@ _STACK: dict[str, str] = {  # from below
     Phase.UPLOAD: "upload",
     Phase.WAIT: "waiting",
 }
-_PHASE = {way: phase for phase, way in WAYS.items() if phase in _STACK}
+_PHASE = {way: phase for phase, way in DIRECTION_OF_PHASE.items() if phase in _STACK}
 _HEIGHT = 6.8
 _SEEN = 0.005  # a share that a bar shows
 _WIDE = 0.8  # of the place of a profile, for all of its bars
 
 
-def draw_shares(path: Path, study: LinkStudy) -> None:
+def draw_link_study(path: Path, study: LinkStudy) -> None:
     """A line for each method above, a bar for each below with the same mark on it."""
     over = study.over
     (axis,), panel = over.axes, over.panels[0]
-    looks = looks_of(over.merged)
+    looks = line_styles(over.merged)
     figure = new_figure(8.0, _HEIGHT, pad=0.08, hspace=0.04)
     above, below = figure.subplots(2, 1, sharex=True)
-    times = times_of(over, panel)
+    times = panel_times(over, panel)
     draw_times(above, panel, axis, looks, times)
     above.set_ylabel(times.label)
     _draw_stacks(below, study, looks)
-    dress_values(below, axis, 1)
+    format_value_axis(below, axis, 1)
     below.set_xlabel(f"{study.tier} links")
     legend = place_legend(figure, list(_entries(study, looks)))
     figure.set_figheight(_HEIGHT + 0.25 * legend)
-    title = f"{study.title}: {study.tier} ({clocks_of(over.merged)} clock)"
-    figure.suptitle(wrapped(title, 90), fontsize=13, fontweight="bold")
+    title = f"{study.title}: {study.tier} ({clock_names(over.merged)} clock)"
+    figure.suptitle(wrap_text(title, 90), fontsize=13, fontweight="bold")
     save(figure, path)
 
 
@@ -59,10 +65,10 @@ def _by_phase(cell: Cell) -> dict[str, float]:
     return found
 
 
-def _entries(study: LinkStudy, looks: dict[str, Look]) -> Iterator[tuple[Line2D, str]]:
-    yield from (entry(method, look) for method, look in looks.items())
+def _entries(study: LinkStudy, looks: dict[str, LineStyle]) -> Iterator[tuple[Line2D, str]]:
+    yield from (legend_entry(method, look) for method, look in looks.items())
     if any(len(cell.group.runs) > 1 for cell in study.cells):
-        yield RANGE
+        yield RANGE_LEGEND_ENTRY
     shares = [_by_phase(cell) for cell in study.cells]
     for phase, words in _STACK.items():
         if any(found[phase] >= _SEEN for found in shares):
@@ -70,14 +76,14 @@ def _entries(study: LinkStudy, looks: dict[str, Look]) -> Iterator[tuple[Line2D,
             yield Line2D([], [], color=PHASE_COLOURS[phase], **square), words
 
 
-def _draw_stacks(axes: Axes, study: LinkStudy, looks: dict[str, Look]) -> None:
+def _draw_stacks(axes: Axes, study: LinkStudy, looks: dict[str, LineStyle]) -> None:
     plain_frame(axes)
     axes.grid(False, axis="x")
     axis = study.over.axes[0]
     width = _WIDE / len(study.methods)
     for cell in study.cells:
         shift = (study.methods.index(cell.method) - (len(study.methods) - 1) / 2) * width
-        x, height = axis.place(cell.profile) + shift, 0.0
+        x, height = axis.position(cell.profile) + shift, 0.0
         for phase, share in _by_phase(cell).items():
             axes.bar(x, share, 0.9 * width, bottom=height, color=PHASE_COLOURS[phase], zorder=2)
             height += share

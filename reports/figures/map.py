@@ -21,8 +21,8 @@ from netem.mobility import centres
 from reports.figures.accuracy import time_unit
 from reports.figures.canvas import COLOURS, new_figure, plain_frame, save
 from reports.records.events import Event
-from reports.records.handovers import Handover
-from reports.records.membership import Hearing
+from reports.records.handovers import CompletedHandover
+from reports.records.membership import ServersInRange
 from reports.wording import duration
 
 Point = tuple[float, float]
@@ -39,7 +39,7 @@ _NOTES = {  # what is marked in a client's row, how, and in words
 
 
 def draw_map(
-    path: Path, title: str, plan: Plan, events: Sequence[Event], moves: Sequence[Handover]
+    path: Path, title: str, plan: Plan, events: Sequence[Event], moves: Sequence[CompletedHandover]
 ) -> None:
     """The cells from above and every client's way through them, in its home cell's colour."""
     if plan.walk is None or plan.cells is None:
@@ -69,17 +69,17 @@ def draw_map(
 
 
 def draw_membership(
-    path: Path, title: str, plan: Plan, events: Sequence[Event], hearing: Hearing
+    path: Path, title: str, plan: Plan, events: Sequence[Event], in_range: ServersInRange
 ) -> None:
     """A row for each client that moved: which cells it heard, side by side where they overlap."""
-    shown, end = hearing.moved[:_MOST_ROWS], _run_end(events)
+    shown, end = in_range.moved_clients[:_MOST_ROWS], _run_end(events)
     scale, unit = time_unit(end)
     edges = plan.cells.edges if plan.cells else ()
     colours = {edge: cell_colour(place) for place, edge in enumerate(edges)}
     figure = new_figure(11, 2.2 + 0.24 * len(shown))
     axes = figure.subplots()
     axes.set_xlim(0, end / scale or 1.0)
-    _draw_bars(axes, hearing, shown, colours, scale)
+    _draw_bars(axes, in_range, shown, colours, scale)
     handles: list[Artist] = [Patch(color=colour, label=edge) for edge, colour in colours.items()]
     handles += _draw_notes(axes, events, shown, scale)
     axes.set_ylim(len(shown) - 0.4, -0.6)
@@ -88,7 +88,7 @@ def draw_membership(
     axes.xaxis.set_major_locator(MaxNLocator(nbins=10, steps=[1, 2, 5, 10]))
     plain_frame(axes)
     axes.grid(visible=False, axis="y")
-    left_out = len(hearing.moved) - len(shown)
+    left_out = len(in_range.moved_clients) - len(shown)
     more = f"; {left_out} more that moved are not shown" if left_out else ""
     what = f"the cells that clients hear{more}"
     figure.suptitle(f"{title}\n{what}", fontsize=12, parse_math=False)
@@ -182,14 +182,14 @@ def _dot(face: str) -> dict[str, Any]:
 
 
 def _draw_bars(
-    axes: Axes, hearing: Hearing, shown: list[str], colours: dict[str, str], scale: float
+    axes: Axes, in_range: ServersInRange, shown: list[str], colours: dict[str, str], scale: float
 ) -> None:
     """For each stretch a bar, shared by the cells that are heard in it."""
     corners, faces, right = [], [], axes.get_xlim()[1]
     for row, client in enumerate(shown):
-        for stretch in hearing.stretches(client):
-            start, stop = max(0.0, stretch.start / scale), min(right, stretch.end / scale)
-            heard = [edge for edge in colours if edge in stretch.edges]
+        for interval in in_range.intervals(client):
+            start, stop = max(0.0, interval.start / scale), min(right, interval.end / scale)
+            heard = [edge for edge in colours if edge in interval.edges]
             for place, edge in enumerate(heard if start < stop else ()):
                 top, bottom = (row + _BAR * ((place + i) / len(heard) - 0.5) for i in (0, 1))
                 corners.append([(start, top), (stop, top), (stop, bottom), (start, bottom)])

@@ -9,16 +9,28 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter, NullLocator
 
-from reports.comparison.groups import Group, Spread, at_rho
-from reports.comparison.means import RANGE, draw_hollow, draw_means, dress_accuracy, shifts
+from reports.comparison.groups import Group, Spread, rho_suffix
 from reports.comparison.metrics import ELAPSED, FINAL, TIME, Metric
-from reports.comparison.over_settings import Over, Panel, Series
-from reports.comparison.setting_values import Values, spans_decades
+from reports.comparison.over_settings import Panel, Series, SettingsComparison
+from reports.comparison.setting_values import SettingValues, spans_decades
 from reports.figures.accuracy import time_unit
 from reports.figures.canvas import new_figure, plain_frame, save
-from reports.figures.comparison import clocks_of
-from reports.figures.comparison_legend import Look, entry, looks_of, place_legend, wrapped
-from reports.figures.heat_map import draw_heat
+from reports.figures.comparison import clock_names
+from reports.figures.comparison_legend import (
+    LineStyle,
+    legend_entry,
+    line_styles,
+    place_legend,
+    wrap_text,
+)
+from reports.figures.heat_map import draw_heat_maps
+from reports.figures.means import (
+    RANGE_LEGEND_ENTRY,
+    draw_hollow,
+    draw_means,
+    format_accuracy_axis,
+    side_by_side_offsets,
+)
 
 _CLOSE = 0.045  # the share of the axis below which two values cannot both have their names
 _LONG = 34  # letters that the names of an axis have room for
@@ -44,13 +56,13 @@ class Times:
         )
 
 
-def draw_over(path: Path, over: Over) -> None:
+def draw_over_settings(path: Path, over: SettingsComparison) -> None:
     """One setting: a column for each scenario, accuracy above time; two: heat maps."""
     if len(over.axes) > 1:
-        draw_heat(path, over)
+        draw_heat_maps(path, over)
         return
     (axis,) = over.axes
-    looks = looks_of(over.merged)
+    looks = line_styles(over.merged)
     count = len(over.panels)
     width = 8.0 if count == 1 else 4.6 * count
     figure = new_figure(width, 7.0, pad=0.08, hspace=0.04, wspace=0.03)
@@ -59,22 +71,22 @@ def draw_over(path: Path, over: Over) -> None:
     axes = figure.subplots(2, count, squeeze=False, sharex=True)
     for place, panel in enumerate(over.panels):
         above, below = axes[:, place]
-        times = times_of(over, panel)
+        times = panel_times(over, panel)
         _draw_accuracies(above, panel, axis, looks)
         draw_times(below, panel, axis, looks, times)
-        dress_values(below, axis, count)
-        above.set_title(wrapped(panel.title, 90 if count == 1 else 44), fontsize=11)
-        below.set_xlabel(wrapped(axis.key, 90))
+        format_value_axis(below, axis, count)
+        above.set_title(wrap_text(panel.title, 90 if count == 1 else 44), fontsize=11)
+        below.set_xlabel(wrap_text(axis.key, 90))
         if place == 0:
-            above.set_ylabel(f"final test accuracy{at_rho(over.merged.groups)}")
+            above.set_ylabel(f"final test accuracy{rho_suffix(over.merged.groups)}")
         if place == 0 or times.label != axes[1, 0].get_ylabel():
             below.set_ylabel(times.label)
-    title = f"Accuracy and time over {axis.key} ({clocks_of(over.merged)} clock)"
-    figure.suptitle(wrapped(title, 90), fontsize=13, fontweight="bold")
+    title = f"Accuracy and time over {axis.key} ({clock_names(over.merged)} clock)"
+    figure.suptitle(wrap_text(title, 90), fontsize=13, fontweight="bold")
     save(figure, path)
 
 
-def times_of(over: Over, panel: Panel) -> Times:
+def panel_times(over: SettingsComparison, panel: Panel) -> Times:
     """To the target, or of the whole run where there is none."""
     targets = sorted({group.target for group in panel.groups if group.target is not None})
     metric = TIME if targets else ELAPSED
@@ -84,15 +96,17 @@ def times_of(over: Over, panel: Panel) -> Times:
     return Times(f"{what if targets else 'elapsed time of the run'} ({unit})", scale, metric)
 
 
-def _draw_accuracies(axes: Axes, panel: Panel, axis: Values, looks: dict[str, Look]) -> None:
+def _draw_accuracies(
+    axes: Axes, panel: Panel, axis: SettingValues, looks: dict[str, LineStyle]
+) -> None:
     plain_frame(axes)
     for series, shift in _side_by_side(panel):
         _draw_series(axes, series, axis, looks[series.label], shift, _final)
-    dress_accuracy(axes, [found for g in panel.groups if (found := _final(g)) is not None])
+    format_accuracy_axis(axes, [found for g in panel.groups if (found := _final(g)) is not None])
 
 
 def draw_times(
-    axes: Axes, panel: Panel, axis: Values, looks: dict[str, Look], times: Times
+    axes: Axes, panel: Panel, axis: SettingValues, looks: dict[str, LineStyle], times: Times
 ) -> None:
     """Their means over the axis, and above them who did not reach the target."""
     plain_frame(axes)
@@ -102,48 +116,48 @@ def draw_times(
         for (word,), group in series.groups.items():
             found = times.scaled(group)
             if word is not None and found is not None and _partly(group):
-                draw_hollow(axes, axis.place(word), found.mean, look, shift)
+                draw_hollow(axes, axis.position(word), found.mean, look, shift)
     late = [series for series in panel.series if any(map(_never, series.groups.values()))]
     band = min(0.5, 0.05 + _ROW * len(late)) if late else 0.0
     known = [found for group in panel.groups if (found := times.scaled(group)) is not None]
-    _dress_times(axes, known, band)
+    _format_time_axis(axes, known, band)
     if late:
         _draw_late(axes, late, axis, looks, band)
 
 
 def _side_by_side(panel: Panel) -> list[tuple[Series, float]]:
     """Each with its shift; lines across need none."""
-    have = [series for series in panel.series if not series.lacks]
-    lack = [(series, 0.0) for series in panel.series if series.lacks]
-    return [*zip(have, shifts(len(have), panel.groups), strict=True), *lack]
+    have = [series for series in panel.series if not series.missing_settings]
+    lack = [(series, 0.0) for series in panel.series if series.missing_settings]
+    return [*zip(have, side_by_side_offsets(len(have), panel.groups), strict=True), *lack]
 
 
 def _draw_series(
     axes: Axes,
     series: Series,
-    axis: Values,
-    look: Look,
+    axis: SettingValues,
+    look: LineStyle,
     shift: float,
     of: Callable[[Group], Spread | None],
 ) -> None:
-    if series.lacks:
+    if series.missing_settings:
         (group,) = series.groups.values()
         if (found := of(group)) is not None:
             _draw_across(axes, found, look)
         return
-    words = [word for word in axis.words if (word,) in series.groups]
-    points = [(axis.place(word), of(series.groups[word,])) for word in words]
+    words = [word for word in axis.texts if (word,) in series.groups]
+    points = [(axis.position(word), of(series.groups[word,])) for word in words]
     draw_means(axes, points, look, shift)
 
 
-def _draw_across(axes: Axes, spread: Spread, look: Look) -> None:
+def _draw_across(axes: Axes, spread: Spread, look: LineStyle) -> None:
     axes.axhline(spread.mean, color=look["color"], linestyle=look["linestyle"], linewidth=2)
     if spread.least < spread.most:
         axes.axhspan(spread.least, spread.most, color=look["color"], alpha=0.12, linewidth=0)
 
 
 def _draw_late(
-    axes: Axes, late: list[Series], axis: Values, looks: dict[str, Look], band: float
+    axes: Axes, late: list[Series], axis: SettingValues, looks: dict[str, LineStyle], band: float
 ) -> None:
     """Who did not reach the target, and where, in a band above all times: a row for each."""
     whole = Rectangle((0, 1 - band), 1, band, transform=axes.transAxes, color=_BAND, linewidth=0)
@@ -160,19 +174,19 @@ def _draw_late(
     height = band / (len(late) + 1)
     for row, series in enumerate(late):
         look, y = looks[series.label], 1 - height * (row + 1)
-        if series.lacks:
+        if series.missing_settings:
             line = {"color": look["color"], "linestyle": look["linestyle"], "linewidth": 2}
             axes.plot([0, 1], [y, y], transform=axes.transAxes, **line)
             continue
         never = [word for (word,), group in series.groups.items() if _never(group)]
-        places = [axis.place(word) for word in never if word is not None]
+        places = [axis.position(word) for word in never if word is not None]
         dots = {"color": look["color"], "marker": look["marker"], "linestyle": "none"}
         axes.plot(
             places, [y] * len(places), transform=axes.get_xaxis_transform(), markersize=6, **dots
         )
 
 
-def _dress_times(axes: Axes, known: list[Spread], band: float) -> None:
+def _format_time_axis(axes: Axes, known: list[Spread], band: float) -> None:
     """From zero, or logarithmic when they are decades apart; with room for the band above."""
     if not known:
         axes.set_yticks([])
@@ -191,9 +205,9 @@ def _dress_times(axes: Axes, known: list[Spread], band: float) -> None:
     axes.set_yticks([tick for tick in ticks if 0 <= tick <= (1 - band) * top])
 
 
-def dress_values(axes: Axes, axis: Values, columns: int) -> None:
+def format_value_axis(axes: Axes, axis: SettingValues, columns: int) -> None:
     """Every value is named, except where names would lie on each other."""
-    places = [axis.place(word) for word in axis.words]
+    places = [axis.position(word) for word in axis.texts]
     if axis.logarithmic:
         axes.set_xscale("log")
         margin = (places[-1] / places[0]) ** 0.05
@@ -205,7 +219,7 @@ def dress_values(axes: Axes, axis: Values, columns: int) -> None:
     if axis.numbers:
         named = _apart(axes, named, columns)
     tilted = sum(len(word) + 2 for word in named.values()) * columns > 2 * _LONG
-    axes.set_xticks(list(named), [wrapped(word, 60) for word in named.values()])
+    axes.set_xticks(list(named), [wrap_text(word, 60) for word in named.values()])
     axes.xaxis.set_minor_locator(NullLocator())
     if tilted:
         for text in axes.get_xticklabels():
@@ -223,23 +237,24 @@ def _apart(axes: Axes, named: dict[float, str], columns: int) -> dict[float, str
     return kept
 
 
-def _entries(over: Over, looks: dict[str, Look]) -> list[tuple[Line2D, str]]:
+def _entries(over: SettingsComparison, looks: dict[str, LineStyle]) -> list[tuple[Line2D, str]]:
     (axis,) = over.axes
     all_series = [series for panel in over.panels for series in panel.series]
-    drawn = dict.fromkeys((series.label, bool(series.lacks)) for series in all_series)
+    drawn = dict.fromkeys((series.label, bool(series.missing_settings)) for series in all_series)
     entries = [
-        entry(label, looks[label] | ({"marker": None} if lacks else {})) for label, lacks in drawn
+        legend_entry(label, looks[label] | ({"marker": None} if missing_settings else {}))
+        for label, missing_settings in drawn
     ]
     groups = [group for series in all_series for group in series.groups.values()]
     if any(len(group.runs) > 1 for group in groups):
-        entries.append(RANGE)
+        entries.append(RANGE_LEGEND_ENTRY)
     if any(map(_partly, groups)):
         hollow = Line2D([], [], color="grey", marker="o", markersize=7, linestyle="none")
         hollow.set(markerfacecolor="white", markeredgewidth=1.5)
         entries.append((hollow, "reached by some seeds only"))
-    if any(series.lacks for series in all_series):
+    if any(series.missing_settings for series in all_series):
         words = f"without marks: does not depend on {axis.key}"
-        entries.append((Line2D([], [], linestyle="none"), wrapped(words, 60)))
+        entries.append((Line2D([], [], linestyle="none"), wrap_text(words, 60)))
     return entries
 
 
@@ -252,4 +267,4 @@ def _never(group: Group) -> bool:
 
 
 def _partly(group: Group) -> bool:
-    return bool(group.arrivals) and not group.complete
+    return bool(group.arrivals) and not group.all_reached

@@ -56,7 +56,7 @@ def write_figures(
 
 
 def _accuracy(runs: Sequence[RunRecords], over_time: bool) -> Figure | None:
-    evaluated = [[row for row in run.rows if row.accuracy is not None] for run in runs]
+    evaluated = [[row for row in run.rounds if row.accuracy is not None] for run in runs]
     if not any(evaluated):
         return None
     longest = max((rows[-1].elapsed_seconds for rows in evaluated if rows), default=0.0)

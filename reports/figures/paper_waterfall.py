@@ -16,7 +16,7 @@ _BAR = 0.7  # of a row's height
 
 def draw_waterfall(records: RunRecords, width: float, round: int | None) -> Figure | None:
     """Of the given round, or of the second: the first one's connections are new."""
-    plan, paths = records.plan, records.paths
+    plan, paths = records.plan, records.critical_paths
     if plan is None or not paths:
         return None
     number = round if round is not None else sorted(paths)[min(1, len(paths) - 1)]

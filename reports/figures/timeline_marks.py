@@ -29,7 +29,7 @@ _LETTER_WIDTH = 0.022  # of the axis, so that letters do not lie on each other
 
 
 @dataclass(frozen=True)
-class Marks:
+class TimelineMarks:
     """Times in seconds; a change is a crash, a restart or a link that became another."""
 
     handovers: tuple[float, ...]
@@ -40,7 +40,7 @@ class Marks:
         return bool(self.handovers or self.outages or self.changes)
 
 
-def marks(events: Iterable[Event], until: float) -> Marks:
+def timeline_marks(events: Iterable[Event], until: float) -> TimelineMarks:
     """All that began until then; a plain run has none."""
     moves, outages = [], []
     changes: dict[tuple[float, str], list[Event]] = defaultdict(list)
@@ -53,10 +53,10 @@ def marks(events: Iterable[Event], until: float) -> Marks:
             outages.append((event.start, event.end))
         elif event.phase in _STYLES:
             changes[event.start, event.phase].append(event)
-    return Marks(tuple(moves), tuple(outages), dict(changes))
+    return TimelineMarks(tuple(moves), tuple(outages), dict(changes))
 
 
-def draw_marks(figure: Figure, axes: Axes, found: Marks, scale: float) -> None:
+def draw_timeline_marks(figure: Figure, axes: Axes, found: TimelineMarks, scale: float) -> None:
     """Ticks, spans and lines behind the curve, and below the figure what they are."""
     if not found:
         return
@@ -75,7 +75,7 @@ def draw_marks(figure: Figure, axes: Axes, found: Marks, scale: float) -> None:
         text.set_parse_math(False)
 
 
-def _draw_handovers(axes: Axes, found: Marks, scale: float) -> list[Artist]:
+def _draw_handovers(axes: Axes, found: TimelineMarks, scale: float) -> list[Artist]:
     if not found.handovers:
         return []
     times = [seconds / scale for seconds in found.handovers]
@@ -85,7 +85,7 @@ def _draw_handovers(axes: Axes, found: Marks, scale: float) -> list[Artist]:
     return [_tick(_HANDOVER, label)]
 
 
-def _draw_outages(axes: Axes, found: Marks, scale: float) -> list[Artist]:
+def _draw_outages(axes: Axes, found: TimelineMarks, scale: float) -> list[Artist]:
     for start, end in found.outages:
         axes.axvspan(start / scale, end / scale, color=_OUTAGE, alpha=0.2, linewidth=0, zorder=0)
     count = len(found.outages)
@@ -93,7 +93,7 @@ def _draw_outages(axes: Axes, found: Marks, scale: float) -> list[Artist]:
     return [Patch(color=_OUTAGE, alpha=0.2, linewidth=0, label=label)] if count else []
 
 
-def _draw_changes(axes: Axes, found: Marks, scale: float) -> list[Artist]:
+def _draw_changes(axes: Axes, found: TimelineMarks, scale: float) -> list[Artist]:
     times = [moment / scale for moment, _ in found.changes]
     if len(times) > _MOST_LETTERS:
         _draw_ticks(axes, times, _CHANGE, 0.97)

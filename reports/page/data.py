@@ -11,9 +11,9 @@ import numpy as np
 
 from contracts.tables import PHASES
 from reports.comparison.run_labels import run_labels
-from reports.figures.decisions import WORDS, decisions
+from reports.figures.decisions import DECISION_LABELS, decisions
 from reports.page.network import network
-from reports.page.timeline import happenings
+from reports.page.timeline import timeline_rows
 from reports.page.waterfall import waterfall
 from reports.records.holdings import Holdings
 from reports.records.run_records import RunRecords
@@ -51,7 +51,7 @@ def page_data(runs: Sequence[RunRecords]) -> dict[str, Any]:
 
 
 def _run(records: RunRecords, name: str, most_bars: int) -> dict[str, Any]:
-    plan, summary, rows = records.plan, records.summary, records.rows
+    plan, summary, rows = records.plan, records.summary, records.rounds
     places = {node.name: place for place, node in enumerate(plan.nodes)} if plan else {}
     return {
         "label": name,
@@ -71,7 +71,7 @@ def _run(records: RunRecords, name: str, most_bars: int) -> dict[str, Any]:
         "waterfall": waterfall(records, places, most_bars),
         "data": _data(records.holdings),
         "decisions": _decisions(records),
-        "timeline": happenings(records.events),
+        "timeline": timeline_rows(records.events),
         "fidelity": _fidelity(records),
         "scenario": records.scenario_text,
         "command": _command(records),
@@ -90,7 +90,7 @@ def _data(held: Holdings | None) -> dict[str, Any] | None:
 def _decisions(records: RunRecords) -> list[dict[str, Any]]:
     tops = records.plan.tops if records.plan else ()
     return [
-        {"server": top, "words": WORDS.get(name, name), "children": children}
+        {"server": top, "words": DECISION_LABELS.get(name, name), "children": children}
         for top in tops
         for name, children in decisions(records.events, top).items()
     ]

@@ -9,17 +9,17 @@ from pathlib import Path
 from typing import Any
 
 from reports.page.data import page_data
-from reports.records.atomic_files import replace_text
+from reports.records.atomic_files import write_text_atomically
 from reports.records.run_records import RunRecords
 
 _PAGE = Path(__file__).parent
 # One after the other, in one function: each may use the names of those before it.
-_SCRIPTS = ("elements", "words", "chart", "time", "waterfall", "network", "details", "page")
+_SCRIPTS = ("elements", "wording", "chart", "time", "waterfall", "network", "details", "page")
 
 
 def write_report(path: Path, runs: Sequence[RunRecords]) -> None:
     """Whole or not at all."""
-    replace_text(path, report_html(page_data(runs)))
+    write_text_atomically(path, report_html(page_data(runs)))
 
 
 def report_html(data: dict[str, Any]) -> str:

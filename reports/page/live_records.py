@@ -16,7 +16,7 @@ _REST = 2.0  # seconds between two readings, at least, ...
 _REST_TIMES = 10.0  # ... and so many times what the last one took: a tenth of a core at most
 _ROUND = f'"phase": "{Phase.ROUND}"'.encode()
 
-Mark = tuple[object, ...]
+Fingerprint = tuple[object, ...]
 
 
 @dataclass
@@ -51,7 +51,7 @@ class _LiveRun:
 
     directory: Path
     records: RunRecords | None = None
-    _mark: Mark = ()
+    _fingerprint: Fingerprint = ()
     _files: RunDirectory = field(init=False)
     _rounds: _Rounds = field(init=False)
 
@@ -59,22 +59,22 @@ class _LiveRun:
         self._files = RunDirectory(self.directory)
         self._rounds = _Rounds(self._files.events)
 
-    def mark(self) -> Mark:
+    def fingerprint(self) -> Fingerprint:
         """Changes when a round or an evaluation has come, or the run begins or ends."""
         files = self._files
         watched = (files.evaluations, files.plan, files.probes, files.summary)
         return self._rounds.count(), *map(_version, watched)
 
-    def read(self, mark: Mark) -> None:
+    def read(self, fingerprint: Fingerprint) -> None:
         """What cannot be read just now stays as it was: the next time it will be there."""
-        if mark == self._mark:
+        if fingerprint == self._fingerprint:
             return
         try:
             started = self._files.plan.exists()
             records = RunRecords.read(self.directory) if started else None
         except (OSError, ValueError, KeyError, TypeError):
             return
-        self.records, self._mark = records, mark
+        self.records, self._fingerprint = records, fingerprint
 
 
 class LiveRuns:
@@ -85,7 +85,7 @@ class LiveRuns:
     ) -> None:
         self._runs = [_LiveRun(directory) for directory in directories]
         self._clock = clock
-        self._mark: Mark = ()
+        self._fingerprint: Fingerprint = ()
         self._next = clock()
         self.stamp = 0
         self.data: dict[str, Any] = {"runs": []}
@@ -95,12 +95,12 @@ class LiveRuns:
         began = self._clock()
         if began < self._next and not at_once:
             return
-        marks = tuple(run.mark() for run in self._runs)
-        if marks != self._mark:
-            for run, mark in zip(self._runs, marks, strict=True):
-                run.read(mark)
+        fingerprints = tuple(run.fingerprint() for run in self._runs)
+        if fingerprints != self._fingerprint:
+            for run, fingerprint in zip(self._runs, fingerprints, strict=True):
+                run.read(fingerprint)
             self.data = page_data([run.records for run in self._runs if run.records is not None])
-            self._mark = marks
+            self._fingerprint = fingerprints
             self.stamp += 1
         ended = self._clock()
         self._next = ended + max(_REST, _REST_TIMES * (ended - began))

@@ -5,7 +5,7 @@ from typing import Any
 
 from contracts.links import LinkSpec, Shape
 from contracts.plan import Plan
-from reports.bottleneck.used_links import averaged
+from reports.bottleneck.used_links import with_mean_rates
 from reports.records.run_records import RunRecords
 from reports.records.traffic import LinkTotals
 
@@ -46,7 +46,9 @@ def _counts(totals: LinkTotals, plan: Plan) -> list[int]:
 
 def _described(plan: Plan, link: LinkSpec, elapsed: float) -> list[Any]:
     """Of a link with a trace the mean rates over the run."""
-    up, down = averaged(plan, link, 0.0, elapsed) if link.up and link.down else (link.up, link.down)
+    up, down = (
+        with_mean_rates(plan, link, 0.0, elapsed) if link.up and link.down else (link.up, link.down)
+    )
     name = link.profile or (Path(link.trace).stem if link.trace else None)
     return [link.tier, name, _shape(up), _shape(down)]
 

@@ -10,7 +10,7 @@ from reports.wording import duration
 _MOST_ROWS = 500
 
 
-def happenings(events: Iterable[Event]) -> dict[str, Any]:
+def timeline_rows(events: Iterable[Event]) -> dict[str, Any]:
     """Start, end, kind, who and what of each, in the order of time; the first few hundred."""
     rows = [
         [round(event.start, 6), round(event.end, 6), event.phase, event.node, words(event)]

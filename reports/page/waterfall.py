@@ -30,7 +30,7 @@ def waterfall(records: RunRecords, nodes: dict[str, int], most_bars: int) -> dic
         start = end.start if end else min(event.start for event in bars[number])
         length = None if end is None else _micro(end.end - start)
         phases = [_bar(event, start, nodes) for event in bars[number]]
-        path = [_step(step, start, nodes) for step in records.paths.get(number, ())]
+        path = [_step(step, start, nodes) for step in records.critical_paths.get(number, ())]
         rounds.append([number, _micro(start), length, _flat(phases), _flat(path)])
     return {"phases": PHASES, "rounds": rounds, "of": len(bars)}
 

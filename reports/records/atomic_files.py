@@ -4,12 +4,12 @@ import os
 from pathlib import Path
 
 
-def replace_text(path: Path, text: str) -> None:
+def write_text_atomically(path: Path, text: str) -> None:
     """Write aside, then rename."""
-    replace_bytes(path, text.encode())
+    write_bytes_atomically(path, text.encode())
 
 
-def replace_bytes(path: Path, data: bytes) -> None:
+def write_bytes_atomically(path: Path, data: bytes) -> None:
     """Write aside, then rename."""
     aside = path.with_name(f".{path.name}.new")
     aside.write_bytes(data)

@@ -15,15 +15,15 @@ from typing import Any
 from contracts.evaluations import AVERAGE, GLOBAL
 from contracts.plan import CellPlan
 from contracts.tables import CELL_COLUMNS, CellRow
-from reports.records.atomic_files import replace_text
-from reports.records.evaluations import Line, Scores, mean_of_all
+from reports.records.atomic_files import write_text_atomically
+from reports.records.evaluations import EvaluationLine, Scores, mean_of_all
 from reports.records.record_files import whole_table
 
 
 class CellScores:
     """Every evaluated model's accuracy at every rho; None where it is not known."""
 
-    def __init__(self, cells: CellPlan, evaluations: Iterable[Line]) -> None:
+    def __init__(self, cells: CellPlan, evaluations: Iterable[EvaluationLine]) -> None:
         self.rho = tuple(float(share) for share in cells.rho)
         self.has_cloud = cells.has_cloud
         self.keys = (*cells.edges, AVERAGE, GLOBAL)
@@ -33,7 +33,7 @@ class CellScores:
         self._lines = {(line["round"], line.get("key")): line for line in evaluations}
 
     @property
-    def whose(self) -> str:
+    def evaluated_models(self) -> str:
         """Which models the run's accuracy is of."""
         models = "the global model" if self.has_cloud else "the edges' models (mean)"
         return f"{models}, ρ = {self.rho[0]:g}"
@@ -94,7 +94,7 @@ def write_cells(path: Path, scores: CellScores, elapsed: Mapping[int, int]) -> N
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(CELL_COLUMNS)
     writer.writerows(_rows(scores, elapsed))
-    replace_text(path, text.getvalue())
+    write_text_atomically(path, text.getvalue())
 
 
 def read_cells(path: Path) -> list[CellRow]:

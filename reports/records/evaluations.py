@@ -7,18 +7,18 @@ from typing import Any
 
 from reports.records.record_files import json_lines
 
-Line = dict[str, Any]  # with a whole number as its round
+EvaluationLine = dict[str, Any]  # with a whole number as its round
 Scores = dict[int, tuple[float | None, float | None]]  # accuracy and loss by round
 
 
-def read_evaluations(path: Path) -> list[Line]:
+def read_evaluations(path: Path) -> list[EvaluationLine]:
     """All lines that belong to a round, in the order in which they were written."""
     return [line for line in json_lines(path) if isinstance(line.get("round"), int)]
 
 
-def mean_scores(lines: Iterable[Line], keys: Sequence[str]) -> Scores:
+def mean_scores(lines: Iterable[EvaluationLine], keys: Sequence[str]) -> Scores:
     """By round the mean over the models of these keys; None as soon as one of them is missing."""
-    by_round: dict[int, dict[str, Line]] = {}
+    by_round: dict[int, dict[str, EvaluationLine]] = {}
     for line in lines:
         if line.get("key") in keys:
             by_round.setdefault(line["round"], {})[line["key"]] = line
@@ -35,5 +35,5 @@ def mean_of_all(values: Iterable[float | None]) -> float | None:
     return fmean(known) if known and len(known) == len(found) else None
 
 
-def _mean(found: dict[str, Line], keys: Sequence[str], score: str) -> float | None:
+def _mean(found: dict[str, EvaluationLine], keys: Sequence[str], score: str) -> float | None:
     return mean_of_all(found.get(key, {}).get(score) for key in keys)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from contracts.events import Details
-from reports.records.atomic_files import replace_text
+from reports.records.atomic_files import write_text_atomically
 from reports.records.record_files import json_lines
 
 _NUMBERS = ("round", "start", "end")
@@ -45,7 +45,7 @@ def read_events(path: Path) -> list[Event]:
 
 def write_events(path: Path, events: list[Event]) -> None:
     """One line for each event, in the given order."""
-    replace_text(path, "".join(json.dumps(event.fields) + "\n" for event in events))
+    write_text_atomically(path, "".join(json.dumps(event.fields) + "\n" for event in events))
 
 
 def _is_event(fields: dict[str, Any]) -> bool:

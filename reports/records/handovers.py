@@ -12,7 +12,7 @@ from statistics import fmean
 
 from contracts.events import Phase
 from contracts.tables import HANDOVER_COLUMNS
-from reports.records.atomic_files import replace_text
+from reports.records.atomic_files import write_text_atomically
 from reports.records.events import Event
 
 MAKE_BEFORE_BREAK = "make-before-break"
@@ -21,7 +21,7 @@ _OUTCOMES = (Phase.JOINED, Phase.ABANDONED, Phase.RESENT)
 
 
 @dataclass(frozen=True)
-class Handover:
+class CompletedHandover:
     """A client that went from some edge servers to others, and what that cost until the next."""
 
     client: str
@@ -39,7 +39,7 @@ class Handover:
 
 
 @dataclass(frozen=True)
-class Happened:
+class TimelineTotals:
     """What the timeline did to a run, as keys of summary.json."""
 
     handovers: int
@@ -50,7 +50,7 @@ class Happened:
     crashes: int
 
 
-def handovers(events: Iterable[Event]) -> list[Handover]:
+def completed_handovers(events: Iterable[Event]) -> list[CompletedHandover]:
     """All of them in order of time; events must be."""
     moves: dict[str, list[Event]] = defaultdict(list)
     outcomes: dict[str, list[Event]] = defaultdict(list)
@@ -68,10 +68,10 @@ def handovers(events: Iterable[Event]) -> list[Handover]:
     return sorted(found, key=lambda move: move.start)
 
 
-def happened(events: Sequence[Event], moves: Sequence[Handover]) -> Happened:
+def timeline_totals(events: Sequence[Event], moves: Sequence[CompletedHandover]) -> TimelineTotals:
     """The totals, also of updates that were lost to a crash or an outage."""
     known = [move.service_seconds for move in moves if move.service_seconds is not None]
-    return Happened(
+    return TimelineTotals(
         handovers=len(moves),
         service_interruption_mean_seconds=round(fmean(known), 6) if known else None,
         abandoned=_count(events, Phase.ABANDONED),
@@ -81,7 +81,7 @@ def happened(events: Sequence[Event], moves: Sequence[Handover]) -> Happened:
     )
 
 
-def write_handovers(path: Path, moves: Iterable[Handover]) -> None:
+def write_handovers(path: Path, moves: Iterable[CompletedHandover]) -> None:
     """A line for each."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -92,16 +92,16 @@ def write_handovers(path: Path, moves: Iterable[Handover]) -> None:
         times = f"{move.link_seconds:.6f}", lost
         who = move.client, move.round, f"{move.start:.6f}"
         writer.writerow((*who, *ways, *times, move.abandoned, move.resent))
-    replace_text(path, text.getvalue())
+    write_text_atomically(path, text.getvalue())
 
 
-def _handover(event: Event, until: float, outcomes: Sequence[Event]) -> Handover:
+def _handover(event: Event, until: float, outcomes: Sequence[Event]) -> CompletedHandover:
     before, after = tuple(event.fields.get("from") or ()), tuple(event.fields.get("to") or ())
     mode, position = str(event.fields.get("mode", "")), event.fields.get("position")
     left, new = set(before) - set(after), set(after) - set(before)
     joins = [e.end for e in outcomes if e.phase == Phase.JOINED and e.peer in new and e.end < until]
     during = [e for e in outcomes if event.start <= e.start < until]
-    return Handover(
+    return CompletedHandover(
         client=event.node,
         round=event.round,
         start=event.start,

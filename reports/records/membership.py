@@ -13,13 +13,13 @@ from typing import Any
 from contracts.events import Phase
 from contracts.plan import Plan
 from contracts.tables import MEMBERSHIP_COLUMNS
-from reports.records.atomic_files import replace_text
+from reports.records.atomic_files import write_text_atomically
 from reports.records.events import Event
-from reports.records.handovers import MAKE_BEFORE_BREAK, Handover
+from reports.records.handovers import MAKE_BEFORE_BREAK, CompletedHandover
 
 
 @dataclass(frozen=True)
-class Stretch:
+class Interval:
     """A time in which a client hears the same edge servers all along."""
 
     start: float
@@ -27,41 +27,41 @@ class Stretch:
     edges: tuple[str, ...]
 
 
-class Hearing:
+class ServersInRange:
     """What the plan says that each client hears, changed by its handovers."""
 
-    def __init__(self, plan: Plan, moves: Iterable[Handover]) -> None:
-        own: dict[str, list[Handover]] = defaultdict(list)
+    def __init__(self, plan: Plan, moves: Iterable[CompletedHandover]) -> None:
+        own: dict[str, list[CompletedHandover]] = defaultdict(list)
         for move in moves:
             own[move.client].append(move)
-        self._stretches = {
-            node.name: _stretches(tuple(name for name, _ in node.servers), own[node.name])
+        self._intervals = {
+            node.name: _intervals(tuple(name for name, _ in node.servers), own[node.name])
             for node in plan.nodes
             if node.role == "client"
         }
-        self.moved = [client for client in self._stretches if own[client]]
+        self.moved_clients = [client for client in self._intervals if own[client]]
 
-    def stretches(self, client: str) -> list[Stretch]:
+    def intervals(self, client: str) -> list[Interval]:
         """From the run's start on, the last one without an end; none for an unknown client."""
-        return self._stretches.get(client, [])
+        return self._intervals.get(client, [])
 
     def at(self, client: str, moment: float) -> tuple[str, ...]:
         """The edge servers that it hears then."""
-        found = self.stretches(client)
-        place = bisect_right(found, moment, key=lambda stretch: stretch.start) - 1
+        found = self.intervals(client)
+        place = bisect_right(found, moment, key=lambda interval: interval.start) - 1
         return found[place].edges if place >= 0 else ()
 
 
-def write_membership(path: Path, events: Sequence[Event], hearing: Hearing) -> None:
+def write_membership(path: Path, events: Sequence[Event], in_range: ServersInRange) -> None:
     """A line for each round of each edge server whose members are on record."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(MEMBERSHIP_COLUMNS)
-    writer.writerows(_rows(events, hearing))
-    replace_text(path, text.getvalue())
+    writer.writerows(_rows(events, in_range))
+    write_text_atomically(path, text.getvalue())
 
 
-def _rows(events: Sequence[Event], hearing: Hearing) -> Iterator[tuple[Any, ...]]:
+def _rows(events: Sequence[Event], in_range: ServersInRange) -> Iterator[tuple[Any, ...]]:
     arrivals: dict[tuple[str | None, int | None], list[float]] = defaultdict(list)
     for event in events:
         if event.phase == Phase.UPLOAD:
@@ -69,7 +69,7 @@ def _rows(events: Sequence[Event], hearing: Hearing) -> Iterator[tuple[Any, ...]
     begun = [event for event in events if event.phase == Phase.MEMBERS]
     for event, until in zip(begun, _ends(begun), strict=True):
         members = event.fields.get("members") or []
-        shared = sum(len(hearing.at(client, event.start)) > 1 for client in members)
+        shared = sum(len(in_range.at(client, event.start)) > 1 for client in members)
         arrived = sum(event.start <= end < until for end in arrivals[event.node, event.local_round])
         counts = len(members) - shared, shared, arrived
         yield event.round, event.local_round, event.node, " ".join(members), *counts
@@ -86,18 +86,18 @@ def _ends(begun: Sequence[Event]) -> list[float]:
     return ends[::-1]
 
 
-def _stretches(first: tuple[str, ...], moves: Iterable[Handover]) -> list[Stretch]:
+def _intervals(first: tuple[str, ...], moves: Iterable[CompletedHandover]) -> list[Interval]:
     found, edges, since = [], first, -inf
     for move in moves:
         begin = max(since, move.start)
         end = max(begin, move.end)
-        found += [Stretch(since, begin, edges), Stretch(begin, end, _between(move))]
+        found += [Interval(since, begin, edges), Interval(begin, end, _between(move))]
         edges, since = move.after, end
-    found.append(Stretch(since, inf, edges))
-    return [stretch for stretch in found if stretch.start < stretch.end]
+    found.append(Interval(since, inf, edges))
+    return [interval for interval in found if interval.start < interval.end]
 
 
-def _between(move: Handover) -> tuple[str, ...]:
+def _between(move: CompletedHandover) -> tuple[str, ...]:
     """What is heard while links change: both sides, or only what stays."""
     if move.mode == MAKE_BEFORE_BREAK:
         return tuple(dict.fromkeys((*move.before, *move.after)))

@@ -9,7 +9,7 @@ from contracts.provenance import UNKNOWN, Provenance
 from contracts.run_directory import RunDirectory
 from contracts.schema import SCHEMA
 
-Named = tuple[str, Provenance]  # a run's name and what made it
+NamedProvenance = tuple[str, Provenance]  # a run's name and what made it
 _MOST_NAMES = 3  # in one pair of brackets
 
 
@@ -36,7 +36,7 @@ def read_provenance(run: Path) -> Provenance:
     return made
 
 
-def unreadable(made: Provenance, cause: object) -> str:
+def explain_unreadable(made: Provenance, cause: object) -> str:
     """That a run cannot be read; and what helps, where the reason is that its records are old."""
     sentence = f"its records cannot be read ({cause})"
     if made.schema == SCHEMA:
@@ -45,7 +45,7 @@ def unreadable(made: Provenance, cause: object) -> str:
     return f"{sentence}; they are of the older schema {made.schema}: {remedy}"
 
 
-def older_records(runs: Iterable[Named]) -> Iterator[str]:
+def older_schema_warnings(runs: Iterable[NamedProvenance]) -> Iterator[str]:
     """One sentence when some of these runs have records of an older schema."""
     older = [(name, made.schema) for name, made in runs if made.schema < SCHEMA]
     if older:
@@ -57,7 +57,9 @@ def older_records(runs: Iterable[Named]) -> Iterator[str]:
         )
 
 
-def made_differently(groups: Sequence[tuple[str, Sequence[Named]]]) -> Iterator[str]:
+def provenance_differences(
+    groups: Sequence[tuple[str, Sequence[NamedProvenance]]],
+) -> Iterator[str]:
     """A sentence for everything by which the runs of these named groups were made differently."""
     for what, fact in _FACTS.items():
         names: dict[str, dict[str, None]] = {}

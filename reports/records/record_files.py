@@ -70,7 +70,7 @@ def whole_json(path: Path) -> dict[str, Any] | None:
     return found
 
 
-def early_json(path: Path) -> Any:
+def json_if_complete(path: Path) -> Any:
     """What a run wrote there while it went on; None when it did not come so far as to end it."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from contracts.tables import PHASES, ROUND_COLUMNS
 from reports.bottleneck.critical_path import Step
-from reports.records.atomic_files import replace_text
+from reports.records.atomic_files import write_text_atomically
 from reports.records.events import Event
 from reports.records.record_files import whole_table
 
@@ -72,7 +72,7 @@ def write_rounds(path: Path, rows: list[RoundRow]) -> None:
         scores = (_score(row.accuracy), _score(row.loss))
         spent = (_seconds(row.spent[phase]) for phase in PHASES)
         writer.writerow((row.round, _seconds(row.elapsed), *scores, *spent))
-    replace_text(path, text.getvalue())
+    write_text_atomically(path, text.getvalue())
 
 
 def read_rounds(path: Path) -> list[RoundRow]:

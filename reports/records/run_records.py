@@ -17,12 +17,12 @@ from contracts.tables import CellRow, LinkRow
 from reports.bottleneck.critical_path import Step, round_paths
 from reports.bottleneck.overview import bottleneck
 from reports.records.cells import CellScores, read_cells
-from reports.records.evaluations import Line, mean_scores, read_evaluations
+from reports.records.evaluations import EvaluationLine, mean_scores, read_evaluations
 from reports.records.events import Event, read_events
 from reports.records.fidelity import Probes
-from reports.records.handovers import Handover, handovers
+from reports.records.handovers import CompletedHandover, completed_handovers
 from reports.records.holdings import Holdings, read_holdings
-from reports.records.record_files import UnreadableRecord, early_json, whole_json
+from reports.records.record_files import UnreadableRecord, json_if_complete, whole_json
 from reports.records.rounds import RoundRow, read_rounds, round_rows
 from reports.records.traffic import LinkTotals, Traffic, link_totals, read_links, traffic
 
@@ -41,7 +41,7 @@ class RunRecords:
     def read(cls, directory: Path) -> "RunRecords":
         """With all that a page shows read at once, so that what cannot be read is found here."""
         records = cls(directory)
-        for name in ("summary", "rows", "links", "holdings", "probes"):
+        for name in ("summary", "rounds", "links", "holdings", "probes"):
             getattr(records, name)
         return records
 
@@ -75,7 +75,7 @@ class RunRecords:
     @cached_property
     def data_dir(self) -> str | None:
         """Where the data set was taken from, if a place was named."""
-        learning = early_json(self.files.learning)
+        learning = json_if_complete(self.files.learning)
         place = learning.get("data_dir") if isinstance(learning, dict) else None
         return str(place) if place else None
 
@@ -85,7 +85,7 @@ class RunRecords:
         return read_events(self.files.events)
 
     @cached_property
-    def evaluations(self) -> list[Line]:
+    def evaluations(self) -> list[EvaluationLine]:
         """Every readable line of evaluations.jsonl."""
         return read_evaluations(self.files.evaluations)
 
@@ -97,13 +97,13 @@ class RunRecords:
     @cached_property
     def probes(self) -> Probes | None:
         """None as long as the links have not been measured."""
-        found: Probes | None = early_json(self.files.probes)
+        found: Probes | None = json_if_complete(self.files.probes)
         return found
 
     @cached_property
     def varying(self) -> dict[str, Any]:
         """What traces and background traffic came to; empty where there were none."""
-        return early_json(self.files.varying) or {}
+        return json_if_complete(self.files.varying) or {}
 
     @cached_property
     def holdings(self) -> Holdings | None:
@@ -134,32 +134,32 @@ class RunRecords:
         return CellScores(plan.cells, self.evaluations) if plan and plan.cells else None
 
     @cached_property
-    def alone(self) -> tuple[str, ...]:
+    def solo_clients(self) -> tuple[str, ...]:
         """The clients whose own models were evaluated, because nobody combines them."""
         tops = self.plan.tops if self.plan else ()
         return tops if len(tops) > 1 and self._role(tops[0]) == "client" else ()
 
     @property
-    def whose(self) -> str:
+    def evaluated_models(self) -> str:
         """Which models the run's accuracy is of, in words."""
         if self.cells:
-            return self.cells.whose
-        return "the clients' models (mean)" if self.alone else "the global model"
+            return self.cells.evaluated_models
+        return "the clients' models (mean)" if self.solo_clients else "the global model"
 
     @cached_property
-    def rows(self) -> list[RoundRow]:
+    def rounds(self) -> list[RoundRow]:
         """Accuracy and times of every finished round, after one for the initial model."""
-        keys = self.alone or (GLOBAL,)
+        keys = self.solo_clients or (GLOBAL,)
         scores = self.cells.by_round() if self.cells else mean_scores(self.evaluations, keys)
         return round_rows(self._round_paths, scores)
 
     @property
     def elapsed(self) -> float:
         """Seconds to the end of the last finished round."""
-        return self.rows[-1].elapsed_seconds if self.rows else 0.0
+        return self.rounds[-1].elapsed_seconds if self.rounds else 0.0
 
     @cached_property
-    def paths(self) -> dict[int, list[Step]]:
+    def critical_paths(self) -> dict[int, list[Step]]:
         """The critical path of every finished round."""
         return {event.round: path for event, path in self._round_paths}
 
@@ -167,7 +167,7 @@ class RunRecords:
     def bottleneck(self) -> dict[str, Any]:
         """As the summary says; as long as that has none, worked out now."""
         found: dict[str, Any] = self.summary.get("bottleneck") or {}
-        return found or bottleneck(self.events, self.plan, self.paths)
+        return found or bottleneck(self.events, self.plan, self.critical_paths)
 
     @cached_property
     def traffic(self) -> Traffic:
@@ -180,9 +180,9 @@ class RunRecords:
         return link_totals(self.links)
 
     @cached_property
-    def handovers(self) -> list[Handover]:
+    def handovers(self) -> list[CompletedHandover]:
         """Every handover that was completed, with what became of it."""
-        return handovers(self.events)
+        return completed_handovers(self.events)
 
     @property
     def final_model_hash(self) -> str | None:

@@ -3,23 +3,20 @@
 import dataclasses
 import json
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from contracts.events import Phase
 from contracts.provenance import Provenance
-from reports.comparison.rise_time import rise
-from reports.records.atomic_files import replace_text
-from reports.records.cells import CellScores
-from reports.records.events import Event
+from reports.comparison.rise_time import rise_times
+from reports.records.atomic_files import write_text_atomically
 from reports.records.fidelity import judge
-from reports.records.handovers import Happened
-from reports.records.local_training import ALL
+from reports.records.handovers import TimelineTotals, timeline_totals
+from reports.records.local_training import ALL, local_training
 from reports.records.overruns import Overruns, overruns
 from reports.records.rounds import RoundRow
-from reports.records.traffic import Traffic
+from reports.records.run_records import RunRecords
 
 
 @dataclass(frozen=True)
@@ -59,9 +56,8 @@ class Summary:
     best_accuracy: float | None
     accuracy_by_rho: dict[str, float]  # of a run on cells; the others follow from the first rho
     average_model_by_rho: dict[str, float]  # of the mean of all edges' models
-    rolling_accuracy: (
-        float | None
-    )  # over the last rounds; this and the next four: reports/comparison/rise_time.py
+    # Over the last rounds; reports/comparison/rise_time.py defines this and the next four.
+    rolling_accuracy: float | None
     rise_rounds: int | None
     rise_seconds: float | None
     half_rounds: int | None
@@ -91,38 +87,31 @@ class Summary:
     engine: str
     provenance: Provenance | None  # what made the run
     failure: str | None
-    happened: Happened | None = None  # of a run with a timeline: its keys stand beside these
+    timeline_totals: TimelineTotals | None = (
+        None  # of a run with a timeline: its keys stand beside these
+    )
 
     def fields(self) -> dict[str, Any]:
         """As they stand in the file."""
         fields = dataclasses.asdict(self)
-        fields |= fields.pop("happened") or {}
+        fields |= fields.pop("timeline_totals") or {}
         return fields
 
     def write(self, path: Path) -> None:
         """Write summary.json."""
-        replace_text(path, json.dumps(self.fields(), indent=2) + "\n")
+        write_text_atomically(path, json.dumps(self.fields(), indent=2) + "\n")
 
 
-def summarise(
-    facts: RunFacts,
-    rows: list[RoundRow],
-    events: list[Event],
-    traffic: Traffic,
-    probes: list[dict[str, Any]] | None,
-    final_model: str | None,
-    cells: CellScores | None = None,
-    happened: Happened | None = None,
-    training: Mapping[str, float] | None = None,
-    bottleneck: dict[str, Any] | None = None,
-    varying: dict[str, Any] | None = None,
-) -> Summary:
-    """Put together what was read back; `training` is from reports.records.local_training."""
-    by_device = dict(training or {})
+def summarise(facts: RunFacts, records: RunRecords) -> Summary:
+    """Combine what the runner knows with what the run's records say."""
+    plan, rows, events = records.plan, records.rounds, records.events
+    traffic, cells = records.traffic, records.cells
+    by_device = local_training(events, plan) if plan else {}
+    timed = plan is not None and bool(plan.timeline or plan.walk)
     late = overruns(events)
     drops = traffic.drops if traffic.last_round > 0 else None
     evaluated = [row.accuracy for row in rows if row.accuracy is not None]
-    reached = first_at(rows, facts.target_accuracy)
+    reached = first_reaching(rows, facts.target_accuracy)
     counted = traffic.last_round > 0
     rounds = [row.round for row in rows]
     refused = Counter(
@@ -141,7 +130,7 @@ def summarise(
         best_accuracy=max(evaluated, default=None),
         accuracy_by_rho=cells.final(rounds, cells.of_run) if cells else {},
         average_model_by_rho=cells.final(rounds, cells.of_average) if cells else {},
-        **dataclasses.asdict(rise((r.round, r.elapsed_seconds, r.accuracy) for r in rows)),
+        **dataclasses.asdict(rise_times((r.round, r.elapsed_seconds, r.accuracy) for r in rows)),
         target_accuracy=facts.target_accuracy,
         time_to_target_seconds=reached.elapsed_seconds if reached else None,
         rounds_to_target=reached.round if reached else None,
@@ -155,8 +144,8 @@ def summarise(
         local_training_seconds=by_device.pop(ALL, None),
         local_training_seconds_by_device=by_device,
         lost=sorted(facts.lost),
-        fidelity=judge(probes, late.share, drops, (varying or {}).get("traces", ())),
-        final_model=final_model,
+        fidelity=judge(records.probes, late.share, drops, records.varying.get("traces", ())),
+        final_model=records.final_model_hash,
         host_seconds=facts.host_seconds,
         host_startup_seconds=facts.host_startup_seconds,
         host_training_seconds=facts.host_training_seconds,
@@ -164,14 +153,14 @@ def summarise(
         engine=facts.engine,
         provenance=facts.provenance,
         failure=facts.failure,
-        bottleneck=bottleneck or {},
-        happened=happened,
+        bottleneck=records.bottleneck,
+        timeline_totals=timeline_totals(events, records.handovers) if timed else None,
         background_bytes=traffic.background.total(),
-        varying=varying or {},
+        varying=records.varying,
     )
 
 
-def first_at(rows: list[RoundRow], target: float | None) -> RoundRow | None:
+def first_reaching(rows: list[RoundRow], target: float | None) -> RoundRow | None:
     """The first row whose accuracy is at least the target."""
     if target is None:
         return None

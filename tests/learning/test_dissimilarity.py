@@ -20,7 +20,7 @@ from learning.evaluation.evaluator import Evaluator
 from learning.models import registry as models
 from learning.training.context import TrainingContext
 from protocols.wire import Message, write_file
-from reports.figures.dissimilarity import measured, report_dissimilarity
+from reports.figures.dissimilarity import dissimilarity_rows, report_dissimilarity
 from reports.records.run_records import RunRecords
 from scenarios import loader
 from tests.support.scenario_trees import star_scenario, tree_scenario
@@ -174,7 +174,7 @@ def test_a_run_that_measured_has_a_table_and_a_figure(tmp_path: Path) -> None:
 def test_a_run_that_did_not_measure_has_neither(tmp_path: Path) -> None:
     records = RunRecords(tmp_path)
     report_dissimilarity(records.files, "run", records.evaluations, {})
-    assert measured(records.evaluations, {}) == []
+    assert dissimilarity_rows(records.evaluations, {}) == []
     assert not list(tmp_path.iterdir())
 
 

@@ -8,7 +8,7 @@ import pytest
 from contracts.events import Details
 from contracts.links import Shape
 from contracts.plan import Plan
-from reports.bottleneck.attribution import attribute
+from reports.bottleneck.attribution import attribute_time
 from reports.bottleneck.critical_path import Step
 from reports.bottleneck.overview import bottleneck
 from reports.bottleneck.stragglers import stragglers
@@ -52,7 +52,7 @@ def test_every_second_stands_once_in_each_table() -> None:
         Step("cloud", "aggregate", 9.0, 10.0),
     ]
 
-    tables = attribute(steps, star_plan(2)).tables()
+    tables = attribute_time(steps, star_plan(2)).tables()
 
     assert tables == {
         "by_phase": {"upload": 0.4, "compute": 0.3, "download": 0.2, "aggregate": 0.1},

@@ -65,7 +65,7 @@ def test_a_mean_time_is_over_the_runs_that_reached_the_target(tmp_path: Path) ->
 
     assert spread_of(group, TIME).mean == 100.0
     assert len(group.arrivals) == 1
-    assert not group.complete
+    assert not group.all_reached
 
 
 def test_the_worst_verdict_of_a_group_counts(tmp_path: Path) -> None:

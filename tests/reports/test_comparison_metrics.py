@@ -10,8 +10,8 @@ from rich.console import Console
 from reports.comparison import metrics
 from reports.comparison.csv_table import comparison_csv
 from reports.comparison.groups import Comparison, compare_runs
-from reports.comparison.metrics import METRICS, WHOLE_SPREAD, Kind, Metric, Shown, SpeedUp
-from reports.comparison.over_settings import compare_over
+from reports.comparison.metrics import ALL_STATISTICS, METRICS, Kind, Metric, SpeedUp, Visibility
+from reports.comparison.over_settings import compare_over_settings
 from reports.comparison.over_settings_table import over_csv
 from reports.comparison.runs import Run, read_runs
 from reports.comparison.table import markdown, show
@@ -22,7 +22,7 @@ ENERGY = Metric(
     lambda run, _: run.figures.get("energy_joules"),
     Kind.COUNT,
     csv="energy_joules",
-    csv_parts=("mean", "most"),
+    csv_statistics=("mean", "most"),
     header="energy\nin joules",
     grid_place=4,
 )
@@ -101,16 +101,16 @@ def test_a_new_row_with_a_place_appears_over_a_setting(
 ) -> None:
     _add(monkeypatch, ENERGY)
 
-    rows = _rows(over_csv(compare_over(runs, ["task.learning_rate"])))
+    rows = _rows(over_csv(compare_over_settings(runs, ["task.learning_rate"])))
 
-    assert list(rows[0])[-4:] == [f"energy_joules_{part}" for part in WHOLE_SPREAD]
+    assert list(rows[0])[-4:] == [f"energy_joules_{part}" for part in ALL_STATISTICS]
     assert rows[-1]["energy_joules_mean"] == "40.0"
 
 
 def test_a_new_row_can_be_compared_with_the_baseline(
     runs: list[Run], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _add(monkeypatch, ENERGY, SpeedUp(ENERGY, "energy_ratio", "in\nenergy", Shown()))
+    _add(monkeypatch, ENERGY, SpeedUp(ENERGY, "energy_ratio", "in\nenergy", Visibility()))
     of_one_rate = [run for run in runs if run.identity["task.learning_rate"] == "0.1"]
 
     comparison = compare_runs(of_one_rate, baseline="avg")
@@ -123,16 +123,16 @@ def test_a_new_row_can_be_compared_with_the_baseline(
 @pytest.mark.parametrize(
     ("shown", "width", "there"),
     [
-        (Shown(from_width=120), 119, False),
-        (Shown(from_width=120), 120, True),
-        (Shown(only_with_target=True), 100, True),
-        (Shown(only_where_known=True), 100, True),
+        (Visibility(from_width=120), 119, False),
+        (Visibility(from_width=120), 120, True),
+        (Visibility(only_with_target=True), 100, True),
+        (Visibility(only_where_known=True), 100, True),
     ],
 )
 def test_a_row_says_when_the_terminal_shows_it(
-    runs: list[Run], monkeypatch: pytest.MonkeyPatch, shown: Shown, width: int, there: bool
+    runs: list[Run], monkeypatch: pytest.MonkeyPatch, shown: Visibility, width: int, there: bool
 ) -> None:
-    row = Metric("energy", ENERGY.take, Kind.COUNT, csv="energy", header="joules", shown=shown)
+    row = Metric("energy", ENERGY.value_of, Kind.COUNT, csv="energy", header="joules", shown=shown)
     _add(monkeypatch, row)
 
     assert ("joules" in _shown(compare_runs(runs), width)) is there
@@ -143,8 +143,10 @@ def test_a_row_that_no_run_has_is_left_out_if_it_says_so(
 ) -> None:
     write_run(tmp_path / "run")
     found, _ = read_runs([str(tmp_path)])
-    known = Shown(only_where_known=True)
-    _add(monkeypatch, Metric("e", ENERGY.take, Kind.COUNT, csv="e", header="joules", shown=known))
+    known = Visibility(only_where_known=True)
+    _add(
+        monkeypatch, Metric("e", ENERGY.value_of, Kind.COUNT, csv="e", header="joules", shown=known)
+    )
 
     assert "joules" not in markdown(compare_runs(found))
 

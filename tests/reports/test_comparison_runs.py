@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from contracts.errors import BadInput
-from reports.comparison.labels import identity, label
+from reports.comparison.labels import distinct_labels, identity
 from reports.comparison.runs import read_runs
 from scenarios import loader
 from tests.support.compared_runs import scenario, write_run
@@ -134,10 +134,13 @@ def test_seed_workers_and_the_hosts_own_measured_speed_make_no_difference() -> N
 def test_equal_labels_get_what_differs(
     one: dict[str, object], other: dict[str, object], words: list[str]
 ) -> None:
-    assert label(["x", "x"], [identity(one), identity(other)]) == words
+    assert distinct_labels(["x", "x"], [identity(one), identity(other)]) == words
 
 
 def test_different_labels_stay_short() -> None:
     trees = [scenario(task__concentration=0.1), scenario()]
 
-    assert label(["tempo", "fedadp"], [identity(tree) for tree in trees]) == ["tempo", "fedadp"]
+    assert distinct_labels(["tempo", "fedadp"], [identity(tree) for tree in trees]) == [
+        "tempo",
+        "fedadp",
+    ]

@@ -14,7 +14,7 @@ from reports.records.rounds import time_spent
 from tests.reports.test_critical_path import _child, _event, _path, moments
 
 # client1 is alone in cell 1; client2 hears both, waits for both, trains for edge1, then for edge2.
-BOTH = [
+BOTH_DIRECTIONS = [
     *_child("client1", "edge1", [0.0, 1.0, 3.0, 3.0, 4.0]),
     _event("client2", "download", 0.0, 1.0, 1, "edge1"),
     _event("client2", "download", 0.5, 2.0, 1, "edge2"),
@@ -29,7 +29,7 @@ ENDS_AT_2 = _event("edge2", "round", 0.0, 12.0, None)
 
 
 def test_a_device_that_trained_for_another_edge_before_is_walked_through_both() -> None:
-    assert _path([*BOTH, ENDS_AT_2]) == [
+    assert _path([*BOTH_DIRECTIONS, ENDS_AT_2]) == [
         ("edge2", "wait", 0.0, 0.5),
         ("client2", "download", 0.5, 2.0),
         ("client2", "compute", 2.0, 5.0),  # for edge1
@@ -42,7 +42,7 @@ def test_a_device_that_trained_for_another_edge_before_is_walked_through_both() 
 
 
 def test_the_time_of_a_round_on_cells_adds_up_by_phase() -> None:
-    index = PhaseIndex([*BOTH, ENDS_AT_2])
+    index = PhaseIndex([*BOTH_DIRECTIONS, ENDS_AT_2])
 
     spent = time_spent(critical_path(index, index.rounds[0]))
 
@@ -50,7 +50,7 @@ def test_the_time_of_a_round_on_cells_adds_up_by_phase() -> None:
 
 
 def test_what_the_device_did_later_for_another_edge_stays_out() -> None:
-    path = _path([*BOTH, _event("edge1", "round", 0.0, 7.0, None)])
+    path = _path([*BOTH_DIRECTIONS, _event("edge1", "round", 0.0, 7.0, None)])
 
     assert path == [
         ("edge2", "wait", 0.0, 0.5),  # edge1's own model had come long before
@@ -62,7 +62,7 @@ def test_what_the_device_did_later_for_another_edge_stays_out() -> None:
 
 
 def test_the_wait_for_an_edge_whose_last_round_was_longer_is_that_edges() -> None:
-    late = [e for e in BOTH if (e.phase, e.peer) != ("download", "edge2")]
+    late = [e for e in BOTH_DIRECTIONS if (e.phase, e.peer) != ("download", "edge2")]
     late.append(_event("client2", "download", 1.5, 2.0, 1, "edge2"))
 
     path = _path([*late, _event("edge1", "round", 0.0, 7.0, None)])
@@ -113,7 +113,7 @@ def test_the_round_before_stays_out() -> None:
             local_round=event.local_round and event.local_round + 1,
         )
 
-    events = [*BOTH, ENDS_AT_2]
+    events = [*BOTH_DIRECTIONS, ENDS_AT_2]
     index = PhaseIndex([*events, *map(later, events)])
 
     first, second = (critical_path(index, event) for event in index.rounds)
@@ -126,7 +126,7 @@ def test_the_round_before_stays_out() -> None:
 def test_cells_below_a_cloud_are_walked_like_any_edge() -> None:
     events = [
         _event("edge2", "download", 0.0, 1.0, 1, "cloud"),
-        *(replace(e, start=e.start + 1, end=e.end + 1) for e in BOTH),
+        *(replace(e, start=e.start + 1, end=e.end + 1) for e in BOTH_DIRECTIONS),
         _event("edge1", "upload", 8.0, 9.0, 1, "cloud"),
         _event("edge2", "upload", 12.5, 14.0, 1, "cloud"),
         _event("cloud", "aggregate", 14.0, 15.0),

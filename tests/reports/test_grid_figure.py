@@ -15,11 +15,11 @@ from cli.sweep import runs
 from cli.sweep.command import sweep
 from contracts.errors import BadInput
 from reports.comparison.labels import identity
-from reports.comparison.over_settings import Over, Series, compare_over
+from reports.comparison.over_settings import Series, SettingsComparison, compare_over_settings
 from reports.comparison.over_settings_table import over_csv
 from reports.comparison.runs import read_runs
-from reports.comparison.setting_values import values_over
-from reports.figures.over_settings import draw_over
+from reports.comparison.setting_values import setting_values
+from reports.figures.over_settings import draw_over_settings
 from tests.support.compared_runs import scenario, write_run
 from tests.support.sweep_stand_ins import FAILS, Programs
 
@@ -39,18 +39,18 @@ def _link(variant: str, link: dict[str, str] | None, **more: Any) -> dict[str, A
     return tree
 
 
-def _over(place: Path, *keys: str) -> Over:
+def _over(place: Path, *keys: str) -> SettingsComparison:
     runs, _ = read_runs([str(place)])
-    return compare_over(runs, keys)
+    return compare_over_settings(runs, keys)
 
 
-def _series(over: Over) -> dict[str, Series]:
+def _series(over: SettingsComparison) -> dict[str, Series]:
     (panel,) = over.panels
     return {series.label: series for series in panel.series}
 
 
 def _drawn(place: Path, *keys: str) -> np.ndarray:
-    draw_over(place / "over.png", _over(place, *keys))
+    draw_over_settings(place / "over.png", _over(place, *keys))
     return image.imread(place / "over.png")[:, :, :3]
 
 
@@ -65,7 +65,7 @@ def _band(picture: np.ndarray) -> np.ndarray:
     return picture[rows[0] : rows[-1]] if rows.size else picture[:0]
 
 
-def _rows(over: Over) -> list[dict[str, str]]:
+def _rows(over: SettingsComparison) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(over_csv(over))))
 
 
@@ -112,7 +112,7 @@ def test_what_lacks_the_setting_is_the_same_at_all_values_and_said_so(tmp_path: 
     over = _over(tmp_path, "links.edge-cloud")
 
     alone = _series(over)["es-fl"]
-    assert alone.lacks == ("links.edge-cloud",)
+    assert alone.missing_settings == ("links.edge-cloud",)
     assert alone.at(("3g",)) is alone.at(("lte",)) is not None
     assert over.notes == ("fig2: es-fl has no links.edge-cloud: the same all along",)
     assert [row["links.edge-cloud"] for row in _rows(over)] == ["", "3g", "lte"]
@@ -146,9 +146,9 @@ def test_values_without_a_finished_run_and_runs_without_a_model_are_said(tmp_pat
 def test_numbers_rise_and_other_words_keep_their_order(
     values: list[Any], words: tuple[str, ...], logarithmic: bool
 ) -> None:
-    found = values_over("task.x", [identity({"task": {"x": value}}) for value in values])
+    found = setting_values("task.x", [identity({"task": {"x": value}}) for value in values])
 
-    assert found.words == words
+    assert found.texts == words
     assert found.logarithmic is logarithmic
 
 
@@ -160,9 +160,9 @@ def test_a_link_is_called_by_its_profile_and_what_else_tells_it_apart() -> None:
         {"rate": "7mbit"},
     ]
 
-    found = values_over("links.edge-cloud", [identity(_link("", link)) for link in links])
+    found = setting_values("links.edge-cloud", [identity(_link("", link)) for link in links])
 
-    assert found.words == ("lte", "3g rate=2mbit", "3g rate=1mbit", "rate=7mbit")
+    assert found.texts == ("lte", "3g rate=2mbit", "3g rate=1mbit", "rate=7mbit")
     assert found.numbers is None
 
 
@@ -363,9 +363,9 @@ MOMENTA = {"task.momentum": [0.1, 0.2]}
 def test_a_sweep_compares_over_the_settings_of_its_grids(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, grids: list[dict[str, Any]], keys: Any
 ) -> None:
-    asked = _told(tmp_path, monkeypatch, grids, Programs())
+    baseline_name = _told(tmp_path, monkeypatch, grids, Programs())
 
-    assert asked.get("over") == keys
+    assert baseline_name.get("over") == keys
 
 
 def test_a_setting_of_which_one_value_is_left_is_not_compared_over(
@@ -380,10 +380,10 @@ def _told(
     place: Path, monkeypatch: pytest.MonkeyPatch, grids: list[dict[str, Any]], programs: Programs
 ) -> dict[str, Any]:
     """What a sweep tells the comparison at its end."""
-    asked: dict[str, Any] = {}
+    baseline_name: dict[str, Any] = {}
 
     def remember(*_: Any, **more: Any) -> int:
-        asked.update(more)
+        baseline_name.update(more)
         return 0
 
     monkeypatch.setattr(compare, "compare", remember)
@@ -395,4 +395,4 @@ def _told(
     file = place / "table.toml"
     file.write_text(tomli_w.dumps({"name": "table", "runs": table}))
     sweep(str(file), None, None, [], 4, str(place / "out"), None, command=programs)
-    return asked
+    return baseline_name

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from reports.comparison.link_study import LinkStudy, link_study, moves, part_words
+from reports.comparison.link_study import LinkStudy, describe_bottlenecks, describe_part, link_study
 from reports.comparison.link_table import markdown, show, study_csv
 from reports.comparison.runs import read_runs
-from reports.figures.link_study import draw_shares
+from reports.figures.link_study import draw_link_study
 from tests.support.compared_runs import scenario, write_run
 
 UP, DOWN, TRAIN = "edge-cloud up", "edge-cloud down", "client compute"
@@ -100,7 +100,7 @@ def test_methods_that_differ_have_a_sentence_each(tmp_path: Path) -> None:
 def test_where_the_bottleneck_moves_is_said_in_stretches(
     largest: list[tuple[str, str]], sentence: str
 ) -> None:
-    assert moves(largest) == sentence
+    assert describe_bottlenecks(largest) == sentence
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_where_the_bottleneck_moves_is_said_in_stretches(
     ],
 )
 def test_parts_have_names(part: str, words: str) -> None:
-    assert part_words(part) == words
+    assert describe_part(part) == words
 
 
 def test_table_and_csv_say_the_same(tmp_path: Path) -> None:
@@ -147,7 +147,7 @@ def test_table_and_csv_say_the_same(tmp_path: Path) -> None:
 def test_the_figure_is_drawn_also_where_shares_are_not_known(tmp_path: Path) -> None:
     found = study(tmp_path / "runs", {("fibre", "a", 1): {TRAIN: 1.0}, ("3g", "a", 1): {}})
 
-    draw_shares(tmp_path / "links.png", found)
+    draw_link_study(tmp_path / "links.png", found)
 
     assert (tmp_path / "links.png").stat().st_size > 10_000
     assert "| 3g | a | 6 min 40 s | 5 min 0 s | - | - | - | - |" in markdown(found)

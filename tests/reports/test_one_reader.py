@@ -190,7 +190,7 @@ def test_report_summary_and_rounds_have_the_same_numbers(run: Finished) -> None:
     written = records.written_rounds
     assert [row.accuracy for row in written] == pytest.approx(accuracies, abs=5e-7)
     assert [row.elapsed_seconds for row in written] == [row[1] for row in page["curve"]]
-    assert [row.spent for row in written] == [row.spent for row in records.rows]
+    assert [row.spent for row in written] == [row.spent for row in records.rounds]
 
 
 def test_a_comparison_and_a_sweep_have_the_same_numbers(run: Finished) -> None:
@@ -199,9 +199,9 @@ def test_a_comparison_and_a_sweep_have_the_same_numbers(run: Finished) -> None:
     [compared], left_out = read_runs([str(run.directory)])
 
     assert left_out == []
-    own = [(row.round, row.elapsed_seconds) for row in records.rows]
+    own = [(row.round, row.elapsed_seconds) for row in records.rounds]
     assert [(point.round, point.seconds) for point in compared.points] == own
-    accuracies = [row.accuracy for row in records.rows]
+    accuracies = [row.accuracy for row in records.rounds]
     assert [p.accuracy for p in compared.points] == pytest.approx(accuracies, abs=5e-7)
     assert compared.elapsed == summary.elapsed_seconds
     assert compared.bytes_on_wire == summary.bytes_on_wire
@@ -238,7 +238,7 @@ def test_figures_have_the_same_numbers(run: Finished, monkeypatch: pytest.Monkey
 def test_the_accuracy_of_clients_that_train_alone_is_their_mean(tmp_path: Path) -> None:
     solo(tmp_path / "run")
 
-    rows = RunRecords.read(tmp_path / "run").rows
+    rows = RunRecords.read(tmp_path / "run").rounds
 
     assert [row.accuracy for row in rows] == pytest.approx([0.05, 0.25, 0.45, 0.65])
 
@@ -263,7 +263,7 @@ def test_a_line_counts_when_its_end_was_written(tmp_path: Path) -> None:
 
     found, expected = (RunRecords(tmp_path / which) for which in ("torn", "whole"))
 
-    assert found.rows == expected.rows
+    assert found.rounds == expected.rounds
     assert found.events == expected.events
     assert found.evaluations == expected.evaluations
     assert found.links == expected.links

@@ -15,7 +15,14 @@ from cli.sweep.command import sweep
 from contracts.errors import BadInput
 from reports.comparison.groups import Comparison, compare_runs
 from reports.comparison.metrics import FINAL, TIME
-from reports.comparison.rho import FIVE, ONE, at_share, cell_points, curves_by_rho, rho_csv
+from reports.comparison.rho import (
+    LAST_ROUND,
+    MEAN_OF_LAST_ROUNDS,
+    cell_points,
+    curves_by_rho,
+    rho_csv,
+    with_accuracy_at_rho,
+)
 from reports.comparison.runs import read_runs
 from reports.figures.rho import draw_rho
 from reports.records.cells import CellScores, write_cells
@@ -56,7 +63,7 @@ def _cell_run(
 
 def _compared(place: Path, rho: float | None = None) -> Comparison:
     runs, left_out = read_runs([str(place)])
-    return compare_runs(runs if rho is None else at_share(runs, rho), left_out)
+    return compare_runs(runs if rho is None else with_accuracy_at_rho(runs, rho), left_out)
 
 
 # cells.csv read back
@@ -106,7 +113,7 @@ def test_final_accuracy_is_the_mean_of_the_last_five_rounds_with_its_spread(tmp_
     curves = curves_by_rho(_compared(tmp_path))
 
     assert curves is not None
-    assert curves.measure == FIVE
+    assert curves.measure == MEAN_OF_LAST_ROUNDS
     rows = list(csv.DictReader(io.StringIO(rho_csv(curves))))
     assert [row["rho"] for row in rows] == ["0.6", "0.7", "1.0"]
     # of rounds 6 to 10 the middle one counts
@@ -129,7 +136,7 @@ def test_where_one_run_lacks_ten_rounds_the_last_counts_for_all(tmp_path: Path, 
     curves = curves_by_rho(_compared(tmp_path))
 
     assert curves is not None
-    assert curves.measure == ONE
+    assert curves.measure == LAST_ROUND
     (a, b) = curves.sections["cells"]
     assert a.at[1.0].mean == pytest.approx(0.51)
     assert b.at[1.0].mean == pytest.approx(0.46 if few else 0.51)
@@ -180,12 +187,12 @@ def test_accuracies_and_times_are_taken_at_the_rho_that_is_asked_for(tmp_path: P
     _cell_run(tmp_path / "run")
 
     (first,) = _compared(tmp_path).groups
-    (asked,) = _compared(tmp_path, 1.0).groups
+    (baseline_name,) = _compared(tmp_path, 1.0).groups
 
     assert spread_of(first, FINAL).mean == pytest.approx(0.43)
-    assert spread_of(asked, FINAL).mean == pytest.approx(0.61)
+    assert spread_of(baseline_name, FINAL).mean == pytest.approx(0.61)
     assert spread_of(first, TIME).mean == 500.0
-    assert spread_of(asked, TIME).mean == 300.0
+    assert spread_of(baseline_name, TIME).mean == 300.0
 
 
 def test_runs_that_are_not_on_cells_stay_as_they_are(tmp_path: Path) -> None:

@@ -5,16 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from reports.comparison.rise_time import Rise, rise
+from reports.comparison.rise_time import RiseTimes, rise_times
 from reports.records.rounds import RoundRow
+from reports.records.run_records import RunRecords
 from reports.records.summary import RunFacts, summarise
-from reports.records.traffic import Traffic
 
 
-def _of(*accuracies: float | None, seconds: float = 2.0) -> Rise:
+def _of(*accuracies: float | None, seconds: float = 2.0) -> RiseTimes:
     """Of rounds 1, 2, ... after an initial model that is right in a tenth."""
     points = enumerate((0.1, *accuracies))
-    return rise((round, seconds * round, accuracy) for round, accuracy in points)
+    return rise_times((round, seconds * round, accuracy) for round, accuracy in points)
 
 
 def test_a_short_run_is_averaged_over_the_rounds_it_has() -> None:
@@ -35,12 +35,12 @@ def test_the_window_is_twenty_rounds() -> None:
 
 
 def test_a_level_run_has_risen_in_its_first_round() -> None:
-    assert _of(*[0.7] * 25) == Rise(pytest.approx(0.7), 1, 2.0, 1, 2.0)  # type: ignore[arg-type]
+    assert _of(*[0.7] * 25) == RiseTimes(pytest.approx(0.7), 1, 2.0, 1, 2.0)  # type: ignore[arg-type]
 
 
 def test_a_run_that_falls_is_held_against_its_end() -> None:
     # The last mean is (.9 + .1) / 2 = .5, and the first round was above nine tenths of it.
-    assert _of(0.9, 0.1) == Rise(0.5, 1, 2.0, 1, 2.0)
+    assert _of(0.9, 0.1) == RiseTimes(0.5, 1, 2.0, 1, 2.0)
 
 
 def test_one_half_may_not_be_reached() -> None:
@@ -56,15 +56,17 @@ def test_rounds_without_an_accuracy_have_no_part() -> None:
 
 
 def test_the_initial_model_is_no_round() -> None:
-    assert rise([(0, 0.0, 0.9)]) == Rise()
-    assert rise([]) == Rise()
+    assert rise_times([(0, 0.0, 0.9)]) == RiseTimes()
+    assert rise_times([]) == RiseTimes()
 
 
 def test_the_summary_has_it(tmp_path: Path) -> None:
     facts = RunFacts("run", "fedavg", "wall", "guest", 1, None, 9.0, [], None)
     rows = [RoundRow(n, n * 3_000_000, a, 1.0) for n, a in enumerate((0.1, 0.4, 0.8))]
+    records = RunRecords(tmp_path, summary={})
+    records.rounds = rows
 
-    summarise(facts, rows, [], Traffic(), [], None).write(tmp_path / "summary.json")
+    summarise(facts, records).write(tmp_path / "summary.json")
 
     found = json.loads((tmp_path / "summary.json").read_text())
     keys = ("rolling_accuracy", "rise_rounds", "rise_seconds", "half_rounds", "half_seconds")

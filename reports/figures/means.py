@@ -9,18 +9,18 @@ from matplotlib.ticker import MaxNLocator, PercentFormatter
 from matplotlib.transforms import ScaledTranslation, Transform
 
 from reports.comparison.groups import Group, Spread
-from reports.figures.comparison_legend import Look
+from reports.figures.comparison_legend import LineStyle
 
 _LEAST_HEIGHT = 0.1  # of an axis of accuracies, so that noise does not look like a trend
 _APART, _ALL_APART = 2.5, 10.0  # points between curves whose ranges would lie on each other
-RANGE = (
+RANGE_LEGEND_ENTRY = (
     Line2D([], [], color="grey", marker="|", markersize=11, linestyle="none"),
     "range over seeds",
 )
 
 
 def draw_means(
-    panel: Axes, points: Sequence[tuple[float, Spread | None]], look: Look, shift: float = 0.0
+    panel: Axes, points: Sequence[tuple[float, Spread | None]], look: LineStyle, shift: float = 0.0
 ) -> None:
     """A line with marks, broken where there is no number; from least to most a thin bar."""
     moved = _moved(panel, shift)
@@ -38,20 +38,20 @@ def draw_means(
     )
 
 
-def draw_hollow(panel: Axes, x: float, y: float, look: Look, shift: float = 0.0) -> None:
+def draw_hollow(panel: Axes, x: float, y: float, look: LineStyle, shift: float = 0.0) -> None:
     """One of the marks again, without its filling."""
     (mark,) = panel.plot([x], [y], look["marker"], color=look["color"], markersize=7, zorder=4)
     mark.set(markerfacecolor="white", markeredgewidth=1.5, transform=_moved(panel, shift))
 
 
-def shifts(count: int, groups: Iterable[Group]) -> list[float]:
+def side_by_side_offsets(count: int, groups: Iterable[Group]) -> list[float]:
     """In points, for so many curves side by side; none when every group is one run."""
     several = any(len(group.runs) > 1 for group in groups)
     apart = min(_APART, _ALL_APART / max(1, count)) if several else 0.0
     return [apart * (number - (count - 1) / 2) for number in range(count)]
 
 
-def dress_accuracy(panel: Axes, spreads: Iterable[Spread]) -> None:
+def format_accuracy_axis(panel: Axes, spreads: Iterable[Spread]) -> None:
     """Percent, as high as these need it; without any the panel says so."""
     heights = [height for spread in spreads for height in (spread.least, spread.most)]
     if not heights:
