@@ -5,6 +5,7 @@ A run that goes on gives the same data, as far as it has come: the page can be s
 
 import shlex
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -75,6 +76,7 @@ def _run(records: RunRecords, name: str, most_bars: int) -> dict[str, Any]:
         "fidelity": _fidelity(records),
         "scenario": records.scenario_text,
         "command": _command(records),
+        "provenance": asdict(records.provenance),
     }
 
 

@@ -104,5 +104,14 @@ function scenarioSection(run) {
   };
   return section("scenario", "Run it again", "The scenario below is complete: same scenario, same seed, same result.",
     el("div", { class: "command" }, command, el("button", { type: "button", style: { marginTop: ".5rem" }, onclick: copy(run.command) }, "Copy")),
-    el("details", null, el("summary", null, "The scenario, with every default"), el("pre", { tabindex: "0" }, run.scenario || "not kept")));
+    el("details", null, el("summary", null, "The scenario, with every default"), el("pre", { tabindex: "0" }, run.scenario || "not kept")),
+    el("details", { id: "provenance" }, el("summary", null, "What made this run"), provenanceTable(run.provenance)));
+}
+
+// The program and the machine behind a run: what can differ between runs of one scenario and seed.
+function provenanceTable(made) {
+  const changed = { true: ", with uncommitted changes", false: "" }[made.changed] ?? "";
+  const rows = [["version", made.version], ["commit", made.commit + changed], ["kernel", made.kernel], ["engine", made.engine],
+    ["torch", made.torch], ["processor", made.processor], ["schema of the records", String(made.schema)]];
+  return el("div", { class: "table" }, table([["what", "name"], ["value", "name"]], rows, "What made this run"));
 }

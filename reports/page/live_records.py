@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from contracts.errors import BadInput
 from contracts.events import Phase
 from contracts.run_directory import RunDirectory
 from reports.page.data import page_data
+from reports.records.provenance import read_provenance
 from reports.records.run_records import RunRecords
 
 _REST = 2.0  # seconds between two readings, at least, ...
@@ -51,6 +53,7 @@ class _LiveRun:
 
     directory: Path
     records: RunRecords | None = None
+    refusal: str | None = None  # why the run is not shown: its records are newer than this program
     _fingerprint: Fingerprint = ()
     _files: RunDirectory = field(init=False)
     _rounds: _Rounds = field(init=False)
@@ -66,15 +69,22 @@ class _LiveRun:
         return self._rounds.count(), *map(_version, watched)
 
     def read(self, fingerprint: Fingerprint) -> None:
-        """What cannot be read just now stays as it was: the next time it will be there."""
+        """Read the records anew; what cannot be read just now stays as it was until next time.
+
+        Records of a newer schema are refused, as `report` refuses them.
+        """
         if fingerprint == self._fingerprint:
             return
+        records, refusal = None, None
         try:
-            started = self._files.plan.exists()
-            records = RunRecords.read(self.directory) if started else None
+            if self._files.plan.exists():
+                read_provenance(self.directory)
+                records = RunRecords.read(self.directory)
+        except BadInput as error:
+            refusal = str(error)
         except (OSError, ValueError, KeyError, TypeError):
             return
-        self.records, self._fingerprint = records, fingerprint
+        self.records, self.refusal, self._fingerprint = records, refusal, fingerprint
 
 
 class LiveRuns:
@@ -99,11 +109,17 @@ class LiveRuns:
         if fingerprints != self._fingerprint:
             for run, fingerprint in zip(self._runs, fingerprints, strict=True):
                 run.read(fingerprint)
-            self.data = page_data([run.records for run in self._runs if run.records is not None])
+            self.data = self._page_data()
             self._fingerprint = fingerprints
             self.stamp += 1
         ended = self._clock()
         self._next = ended + max(_REST, _REST_TIMES * (ended - began))
+
+    def _page_data(self) -> dict[str, Any]:
+        """The data of all runs that can be shown, and why the others cannot."""
+        data = page_data([run.records for run in self._runs if run.records is not None])
+        refused = [run.refusal for run in self._runs if run.refusal is not None]
+        return {**data, "refused": refused} if refused else data
 
 
 def _version(path: Path) -> tuple[int, int] | None:

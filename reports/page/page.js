@@ -142,7 +142,8 @@ function choose(change) {
 }
 
 function draw() {
-  if (!data.runs.length) return main.replaceChildren(el("p", { id: "nothing" }, "No run has begun yet."));
+  const refused = (data.refused || []).map((words) => el("p", { class: "alarm refused" }, words));
+  if (!data.runs.length) return main.replaceChildren(...refused, el("p", { id: "nothing" }, "No run has begun yet."));
   const focused = document.activeElement?.id;
   state.room = room();
   const run = data.runs[Math.min(state.run, data.runs.length - 1)];
@@ -150,7 +151,7 @@ function draw() {
   const sections = [runsSection(), headlineSection(run), accuracySection(run),
     timeSection(run, round, (other) => pickRound(run, other)), roundSection(run), networkSection(run), dataSection(run),
     decisionsSection(run), timelineSection(run), fidelitySection(run), scenarioSection(run)].filter(Boolean);
-  main.replaceChildren(...sections);
+  main.replaceChildren(...refused, ...sections);
   document.getElementById("contents").replaceChildren(...sections.filter((one) => one.querySelector(":scope > h2[id]"))
     .map((one) => el("a", { href: `#${one.id}` }, one.querySelector("h2").textContent)));
   drawRound(run);

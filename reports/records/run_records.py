@@ -12,6 +12,7 @@ from typing import Any
 
 from contracts.evaluations import GLOBAL
 from contracts.plan import Plan
+from contracts.provenance import Provenance
 from contracts.run_directory import RunDirectory
 from contracts.tables import CellRow, LinkRow
 from reports.bottleneck.critical_path import Step, round_paths
@@ -121,6 +122,13 @@ class RunRecords:
         return read_cells(self.files.cells)
 
     # What follows from it.
+
+    @property
+    def provenance(self) -> Provenance:
+        """What made the run, as the summary says or, before the run's end, the plan."""
+        if self.summary:
+            return Provenance.of(self.summary)
+        return (self.plan.provenance if self.plan else None) or Provenance()
 
     @property
     def name(self) -> str:

@@ -1,9 +1,12 @@
 """Records of runs that go on: read when something has come, whatever has been written so far."""
 
+import dataclasses
 import json
 import random
 from pathlib import Path
 
+from contracts.provenance import Provenance
+from contracts.schema import SCHEMA
 from reports.page.data import page_data
 from reports.page.html import json_text
 from reports.page.live_records import LiveRuns
@@ -109,6 +112,28 @@ def test_a_record_that_is_half_written_leaves_the_run_as_it_was(tmp_path: Path) 
     (tmp_path / "run" / "plan.json").write_text(whole)
     runs.refresh(at_once=True)
     assert rounds_shown(runs) == [3]
+
+
+def test_newer_records_are_refused_in_the_words_of_the_report(tmp_path: Path) -> None:
+    FakeRun(tmp_path / "good", rounds=2)
+    new = FakeRun(tmp_path / "new", rounds=2)
+    made = Provenance(schema=SCHEMA + 1, version="9.9.9")
+    plan = dataclasses.replace(new.plan, provenance=made)
+    (tmp_path / "new" / "plan.json").write_text(plan.to_json())
+    runs = LiveRuns([tmp_path / "good", tmp_path / "new"], Clock())
+
+    runs.refresh()
+
+    assert [run["name"] for run in runs.data["runs"]] == ["good"]
+    assert runs.data["refused"] == [
+        f"{tmp_path / 'new'}: its records are of schema {SCHEMA + 1}, newer than the {SCHEMA} that "
+        "this Metronome reads; use version 9.9.9 or a later one"
+    ]
+
+    FakeRun(tmp_path / "new", rounds=2)  # run again by this version
+    runs.refresh(at_once=True)
+    assert rounds_shown(runs) == [2, 2]
+    assert "refused" not in runs.data
 
 
 def test_the_page_can_be_made_of_any_beginning_of_the_records(tmp_path: Path) -> None:

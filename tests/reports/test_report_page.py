@@ -1,11 +1,14 @@
 """The report page in a browser: it opens without complaint, and its controls do what they say."""
 
+import dataclasses
 import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from contracts.provenance import Provenance
+from contracts.schema import SCHEMA
 from reports.page.data import page_data
 from reports.page.html import report_html
 from reports.records.run_records import RunRecords
@@ -68,6 +71,35 @@ def test_names_in_records_cannot_become_markup(page: Page, one: Path) -> None:
 
     assert page.run("document.querySelector('#scenario b')") is None
     assert "</script><b>bold</b>" in page.run("document.querySelector('#scenario').textContent")
+
+
+def test_it_says_what_made_the_run(page: Page, tmp_path: Path) -> None:
+    run = FakeRun(tmp_path / "run", rounds=2)
+    made = Provenance(SCHEMA, "1.2.3", "abc123", True, "6.6 (key)", "2.8.0", "lenet5.c", "a CPU")
+    summary = {"name": "made", "provenance": dataclasses.asdict(made)}
+    (run.directory / "summary.json").write_text(json.dumps(summary))
+    page.open(_written(tmp_path / "report.html", run.directory))
+
+    rows = "[...document.querySelectorAll('#provenance tbody tr')]"
+    assert page.run(f"{rows}.map(r => [...r.cells].map(c => c.textContent))") == [
+        ["version", "1.2.3"],
+        ["commit", "abc123, with uncommitted changes"],
+        ["kernel", "6.6 (key)"],
+        ["engine", "lenet5.c"],
+        ["torch", "2.8.0"],
+        ["processor", "a CPU"],
+        ["schema of the records", str(SCHEMA)],
+    ]
+    assert page.complaints == []
+
+
+def test_records_that_a_live_page_refuses_are_told_on_it(page: Page, one: Path) -> None:
+    page.open(one)
+
+    page.run("metronome.show({ runs: [], refused: ['run: its records are newer'] })")
+
+    shown = page.run("document.querySelector('#main .refused').textContent")
+    assert shown == "run: its records are newer"
 
 
 def test_the_switch_changes_the_accuracys_axis(page: Page, one: Path) -> None:
