@@ -1,4 +1,4 @@
-"""From a run's raw records to what it leaves, also when it failed half-way."""
+"""Turn a run's raw records into its tables, summary, figures and page, even if it failed."""
 
 from pathlib import Path
 
@@ -23,10 +23,12 @@ __all__ = ["RunFacts", "Summary", "finish"]
 
 
 def finish(run_dir: Path, facts: RunFacts) -> Summary:
-    """Sort events.jsonl; write rounds.csv, summary.json, the figures and report.html.
+    """Write everything a run leaves behind, and return its summary.
 
-    Cells have cells.csv; what clients that moved did stands in handovers.csv and membership.csv;
-    how far gradients were apart, where that was asked for, in dissimilarity.csv.
+    This sorts events.jsonl and writes rounds.csv, summary.json, the figures and report.html. Runs
+    on cells also get cells.csv, runs in which clients move get handovers.csv and membership.csv,
+    and runs that measure gradients get dissimilarity.csv. Called by `cli.run` when a run ends, well
+    or not.
     """
     records = RunRecords(run_dir, summary={})
     files, rows = records.files, records.rounds
@@ -54,7 +56,7 @@ def finish(run_dir: Path, facts: RunFacts) -> Summary:
 
 
 def _report_moves(records: RunRecords, summary: Summary) -> None:
-    """handovers.csv, membership.csv and the figures of clients that moved, as far as there are."""
+    """Write handovers.csv and membership.csv and draw the figures of clients that moved."""
     plan, events, files = records.plan, records.events, records.files
     if plan is None:
         return
@@ -72,7 +74,7 @@ def _report_moves(records: RunRecords, summary: Summary) -> None:
 
 
 def _draw_decisions(records: RunRecords, summary: Summary) -> None:
-    """A figure for the cloud, or for each edge server where there is none."""
+    """Draw one figure for the cloud, or one for each edge server if there is no cloud."""
     for top in records.plan.tops if records.plan else ():
         where = "the cloud" if top == "cloud" else top
         title = f"{summary.name} {summary.variant}: what {summary.protocol} decided at {where}"

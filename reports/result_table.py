@@ -1,4 +1,4 @@
-"""The final table of a run, for the terminal."""
+"""The table with a run's results that the terminal shows at its end."""
 
 from collections.abc import Iterator
 
@@ -14,7 +14,7 @@ _VERDICT_STYLES = {"exact": "green", "good": "green", "distorted": "bold red"}
 
 
 def result_table(summary: Summary) -> Table:
-    """What a reader wants to know first, in 80 columns."""
+    """Build the table: what a reader wants to know first, within 80 columns."""
     where = f"{summary.clock} clock, {summary.backend}, seed {summary.seed}"
     title = Text(f"{summary.name}: {summary.protocol}, {where}", style="bold")
     table = Table(title=title, show_header=False, title_justify="left")

@@ -1,4 +1,4 @@
-"""Numbers as people say them."""
+"""Numbers and links formatted for people to read."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 
 
 def duration(seconds: float) -> str:
-    """For example 0.42 s, 12.3 s, 3 min 12 s, 2 h 5 min, 3 d 4 h."""
+    """Format seconds, for example 0.42 s, 12.3 s, 3 min 12 s, 2 h 5 min or 3 d 4 h."""
     if seconds < 1:
         return f"{seconds:.2f} s"
     if seconds < 59.95:
@@ -25,17 +25,17 @@ def duration(seconds: float) -> str:
 
 
 def size(count: int) -> str:
-    """For example 812 B, 12.3 MB."""
+    """Format a number of bytes, for example 812 B or 12.3 MB."""
     return _scaled(count, "B") if count >= 1000 else f"{count} B"
 
 
 def percent(share: float) -> str:
-    """For example 71.4 %."""
+    """Format a share between 0 and 1, for example 71.4 %."""
     return f"{100 * share:.1f} %"
 
 
 def links(plan: Plan) -> str:
-    """One phrase for each tier: its profile, rate and delay."""
+    """Describe a plan's links: for each tier its profile, rate and delay."""
     tiers: dict[str, list[str]] = {}
     for link in plan.links:
         if link.tier is not None:
@@ -66,7 +66,7 @@ def _both_ways(up: str, down: str) -> str:
 
 
 def rate(bits_per_second: float | None) -> str:
-    """For example 20 Mbit/s."""
+    """Format a rate, for example 20 Mbit/s."""
     return "no limit" if bits_per_second is None else _scaled(bits_per_second, "bit/s", "g")
 
 

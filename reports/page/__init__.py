@@ -1,1 +1,1 @@
-"""The HTML report: its data, and the page that shows them."""
+"""The HTML report: its data, and the page that shows it."""

@@ -1,6 +1,7 @@
-"""What the report page shows, as plain data: reports/page/ draws it.
+"""The data of the report page, as plain JSON types; the scripts in reports/page/ draw it.
 
-A run that goes on gives the same data, as far as it has come: the page can be shown anew with it.
+A run that is still going on yields the same structure with what it has so far, so that an open page
+can be redrawn with it.
 """
 
 import shlex
@@ -44,7 +45,7 @@ _MOST_BARS = 150_000  # in one page: about four megabytes
 
 
 def page_data(runs: Sequence[RunRecords]) -> dict[str, Any]:
-    """All runs of one page."""
+    """Return the data of all runs on one page."""
     most = _MOST_BARS // max(1, len(runs))
     return {
         "runs": [_run(run, name, most) for run, name in zip(runs, run_labels(runs), strict=True)]
@@ -81,7 +82,7 @@ def _run(records: RunRecords, name: str, most_bars: int) -> dict[str, Any]:
 
 
 def _data(held: Holdings | None) -> dict[str, Any] | None:
-    """How many samples of each class every client has; classes that nobody has are left out."""
+    """Return the samples of each class for every client, without classes that no client has."""
     if held is None:
         return None
     present = np.flatnonzero(held.counts.any(axis=0)).tolist()
@@ -104,7 +105,10 @@ def _fidelity(records: RunRecords) -> dict[str, Any]:
 
 
 def _command(records: RunRecords) -> str:
-    """The resolved scenario holds all choices; only where data came from is not in there."""
+    """Return the command that repeats the run.
+
+    The resolved scenario contains every choice except where the data set was found.
+    """
     words = ["./metronome", "run", str(records.files.scenario.resolve())]
     data = ["--data", records.data_dir] if records.data_dir else []
     return shlex.join(words + data)

@@ -1,4 +1,4 @@
-"""report.html: runs as one page that needs nothing else, neither files nor a network."""
+"""report.html: runs on one page that needs no other files and no network."""
 
 import json
 from collections.abc import Sequence
@@ -18,12 +18,12 @@ _SCRIPTS = ("elements", "wording", "chart", "time", "waterfall", "network", "det
 
 
 def write_report(path: Path, runs: Sequence[RunRecords]) -> None:
-    """Whole or not at all."""
+    """Write the page of these runs atomically."""
     write_text_atomically(path, report_html(page_data(runs)))
 
 
 def report_html(data: dict[str, Any]) -> str:
-    """The page with that data in it; with the key `live` it goes on asking where it came from."""
+    """Return the page with this data; if it has the key `live`, the page keeps asking for news."""
     labels = ", ".join(run["label"] for run in data["runs"]) or "waiting"
     script = _script(*_SCRIPTS, *(["live"] if "live" in data else []))
     parts = {"TITLE": escape(labels), "STYLE": _style(), "SCRIPT": script, "DATA": _safe(data)}
@@ -34,7 +34,7 @@ def report_html(data: dict[str, Any]) -> str:
 
 
 def json_text(data: dict[str, Any]) -> str:
-    """JSON that every browser takes."""
+    """Return JSON that every browser accepts; infinite and undefined numbers become null."""
     try:
         return _compact(data)
     except ValueError:  # a model that diverged has a loss that JSON has no word for
@@ -42,7 +42,7 @@ def json_text(data: dict[str, Any]) -> str:
 
 
 def _safe(data: dict[str, Any]) -> str:
-    """JSON that cannot end its script element, whatever names are in it."""
+    """Return JSON that cannot end its script element, whatever names it contains."""
     text = json_text(data)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 

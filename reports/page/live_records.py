@@ -1,4 +1,4 @@
-"""Runs that go on, as the report page shows them: read again only when something has come."""
+"""Page data of runs that are still going on, read again only when something has changed."""
 
 import os
 import time
@@ -23,7 +23,7 @@ Fingerprint = tuple[object, ...]
 
 @dataclass
 class _Rounds:
-    """How many rounds events.jsonl tells of, without reading any of it twice."""
+    """Counts the finished rounds in events.jsonl without reading any part of it twice."""
 
     path: Path
     _place: int = 0
@@ -63,7 +63,7 @@ class _LiveRun:
         self._rounds = _Rounds(self._files.events)
 
     def fingerprint(self) -> Fingerprint:
-        """Changes when a round or an evaluation has come, or the run begins or ends."""
+        """Return a value that changes with each round or evaluation, and at start and end."""
         files = self._files
         watched = (files.evaluations, files.plan, files.probes, files.summary)
         return self._rounds.count(), *map(_version, watched)
@@ -88,7 +88,7 @@ class _LiveRun:
 
 
 class LiveRuns:
-    """The page's data of these runs, as far as they have come."""
+    """The page data of several runs, as far as they have come; used by `cli.live_server`."""
 
     def __init__(
         self, directories: Sequence[Path], clock: Callable[[], float] = time.monotonic
@@ -101,7 +101,7 @@ class LiveRuns:
         self.data: dict[str, Any] = {"runs": []}
 
     def refresh(self, at_once: bool = False) -> None:
-        """Read what has come since; not when it was read a moment ago, unless `at_once`."""
+        """Read what is new, but not more often than the load limits allow unless `at_once`."""
         began = self._clock()
         if began < self._next and not at_once:
             return

@@ -1,4 +1,4 @@
-"""Nodes and links for the report's drawing, with what every link carried of what it could."""
+"""Nodes and links for the report's drawing, with each link's traffic and capacity."""
 
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from reports.records.traffic import LinkTotals
 
 
 def network(records: RunRecords, plan: Plan, places: dict[str, int]) -> dict[str, Any]:
-    """Links are there when a client belongs to the server across, or came to it."""
+    """Return the network's nodes and the links that were used or belong to a client's servers."""
     links = []
     for link in plan.links:
         server = plan.server_across(link) if link.tier else None
@@ -39,13 +39,13 @@ def network(records: RunRecords, plan: Plan, places: dict[str, int]) -> dict[str
 
 
 def _counts(totals: LinkTotals, plan: Plan) -> list[int]:
-    """Bytes of the training and drops, up and down; with background flows also their bytes."""
+    """Return training bytes and drops, up and down; with background flows also their bytes."""
     counts = [totals.up, totals.down, totals.drops_up, totals.drops_down]
     return [*counts, totals.background_up, totals.background_down] if plan.traffic else counts
 
 
 def _described(plan: Plan, link: LinkSpec, elapsed: float) -> list[Any]:
-    """Of a link with a trace the mean rates over the run."""
+    """Return a link's tier, name and shapes; for a link with a trace, mean rates over the run."""
     up, down = (
         with_mean_rates(plan, link, 0.0, elapsed) if link.up and link.down else (link.up, link.down)
     )

@@ -11,7 +11,10 @@ _MOST_ROWS = 500
 
 
 def timeline_rows(events: Iterable[Event]) -> dict[str, Any]:
-    """Start, end, kind, who and what of each, in the order of time; the first few hundred."""
+    """Return start, end, kind, node and description of each event, in order of time.
+
+    Only the first few hundred are listed; `of` says how many there are.
+    """
     rows = [
         [round(event.start, 6), round(event.end, 6), event.phase, event.node, words(event)]
         for event in events

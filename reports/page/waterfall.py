@@ -1,4 +1,4 @@
-"""Every phase of every node for the report's waterfall, as short as can be: whole numbers."""
+"""Every phase of every node for the report's waterfall, compactly encoded as whole numbers."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence

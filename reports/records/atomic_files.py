@@ -1,16 +1,16 @@
-"""Files that are either the old ones or the complete new ones, never half of each."""
+"""Write files so that a reader sees either the old content or the complete new content."""
 
 import os
 from pathlib import Path
 
 
 def write_text_atomically(path: Path, text: str) -> None:
-    """Write aside, then rename."""
+    """Write text to a file beside it, then rename that file into place."""
     write_bytes_atomically(path, text.encode())
 
 
 def write_bytes_atomically(path: Path, data: bytes) -> None:
-    """Write aside, then rename."""
+    """Write bytes to a file beside it, then rename that file into place."""
     aside = path.with_name(f".{path.name}.new")
     aside.write_bytes(data)
     os.replace(aside, path)

@@ -1,8 +1,9 @@
-"""How good the models of a run on cells are where their cells need them: cells.csv.
+"""Accuracy of the models of a run on cells, measured where the cells need them: cells.csv.
 
-A cell's test set holds a share rho of the cell's main classes, the rest comes evenly from all other
-classes. What a model would get right in it follows from its accuracy class by class, so no test set
-is drawn. A model that belongs to no cell (the average, the cloud's) is tested in every cell.
+A cell's test set contains a share rho of the cell's main classes; the rest comes evenly from all
+other classes. The expected accuracy in such a test set follows from a model's accuracy in each
+class, so no test set is drawn. A model that belongs to no cell (the average, or the cloud's) is
+tested in every cell.
 """
 
 import csv
@@ -21,7 +22,7 @@ from reports.records.record_files import whole_table
 
 
 class CellScores:
-    """Every evaluated model's accuracy at every rho; None where it is not known."""
+    """The accuracy of every evaluated model at every rho; None where it is not known."""
 
     def __init__(self, cells: CellPlan, evaluations: Iterable[EvaluationLine]) -> None:
         self.rho = tuple(float(share) for share in cells.rho)
@@ -34,12 +35,12 @@ class CellScores:
 
     @property
     def evaluated_models(self) -> str:
-        """Which models the run's accuracy is of."""
+        """Describe the models that the run's accuracy refers to."""
         models = "the global model" if self.has_cloud else "the edges' models (mean)"
         return f"{models}, ρ = {self.rho[0]:g}"
 
     def accuracy(self, round: int, key: str, rho: float) -> float | None:
-        """Of one model: in its own cell, or else over all cells."""
+        """Return one model's accuracy: in its own cell, or as the mean over all cells."""
         by_class = _by_class(self._lines.get((round, key)))
         where = [key] if key in self._main else list(self._main)
         return mean_of_all(accuracy_at(by_class, self._main[cell], rho) for cell in where)
@@ -49,19 +50,19 @@ class CellScores:
         return mean_of_all(self.accuracy(round, key, rho) for key in self._used)
 
     def of_average(self, round: int, rho: float) -> float | None:
-        """The plain mean of all edges' models, over all cells."""
+        """Return the accuracy of the plain mean of all edges' models, over all cells."""
         return self.accuracy(round, AVERAGE, rho)
 
     def final(
         self, rounds: Sequence[int], score: Callable[[int, float], float | None]
     ) -> dict[str, float]:
-        """That score in the last of these rounds that has one, by rho."""
+        """Return, for each rho, the score of the last of these rounds that has one."""
         found = {str(rho): [score(round, rho) for round in rounds] for rho in self.rho}
         known = {rho: [s for s in all_rounds if s is not None] for rho, all_rounds in found.items()}
         return {rho: scores[-1] for rho, scores in known.items() if scores}
 
     def by_round(self) -> Scores:
-        """Accuracy at the first rho, and loss, which is over the whole test set."""
+        """Return accuracy at the first rho, and loss over the whole test set, for each round."""
         return {
             round: (self.of_run(round, self.rho[0]), self._loss(round))
             for round in sorted({round for round, _ in self._lines})
@@ -75,7 +76,10 @@ class CellScores:
 def accuracy_at(
     by_class: Sequence[float | None], main: Collection[int], rho: float
 ) -> float | None:
-    """Expected in a test set with that share of these classes; None counts for no class."""
+    """Return the expected accuracy in a test set with a share rho of the main classes.
+
+    Classes whose accuracy is None are left out.
+    """
     known = [(number in main, score) for number, score in enumerate(by_class) if score is not None]
     own = [score for is_main, score in known if is_main]
     other = [score for is_main, score in known if not is_main]
@@ -89,7 +93,7 @@ def accuracy_at(
 
 
 def write_cells(path: Path, scores: CellScores, elapsed: Mapping[int, int]) -> None:
-    """A line for every model, round and rho that is known; `elapsed` is in microseconds."""
+    """Write one line for every model, round and rho with a score; `elapsed` is in microseconds."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(CELL_COLUMNS)
@@ -98,7 +102,7 @@ def write_cells(path: Path, scores: CellScores, elapsed: Mapping[int, int]) -> N
 
 
 def read_cells(path: Path) -> list[CellRow]:
-    """cells.csv read back; OSError when it cannot be opened."""
+    """Read cells.csv; raises OSError if it cannot be opened."""
     return whole_table(path, CELL_COLUMNS, CellRow.of)
 
 
@@ -112,7 +116,7 @@ def _rows(scores: CellScores, elapsed: Mapping[int, int]) -> Iterator[tuple[Any,
 
 
 def _by_class(line: Mapping[str, Any] | None) -> list[float | None]:
-    """Empty when the model was not evaluated, or could not be."""
+    """Return the accuracy in each class; empty if the model was not or could not be evaluated."""
     scores = line.get("by_class") if line else None
     if not isinstance(scores, list):
         return []

@@ -1,4 +1,4 @@
-"""evaluations.jsonl read back: what the evaluator found for every model of every round."""
+"""Read evaluations.jsonl: the scores of every model that was evaluated."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -12,12 +12,12 @@ Scores = dict[int, tuple[float | None, float | None]]  # accuracy and loss by ro
 
 
 def read_evaluations(path: Path) -> list[EvaluationLine]:
-    """All lines that belong to a round, in the order in which they were written."""
+    """Return all lines that belong to a round, in the order in which they were written."""
     return [line for line in json_lines(path) if isinstance(line.get("round"), int)]
 
 
 def mean_scores(lines: Iterable[EvaluationLine], keys: Sequence[str]) -> Scores:
-    """By round the mean over the models of these keys; None as soon as one of them is missing."""
+    """Return, for each round, the mean over these models; None if any of them is missing."""
     by_round: dict[int, dict[str, EvaluationLine]] = {}
     for line in lines:
         if line.get("key") in keys:
@@ -29,7 +29,10 @@ def mean_scores(lines: Iterable[EvaluationLine], keys: Sequence[str]) -> Scores:
 
 
 def mean_of_all(values: Iterable[float | None]) -> float | None:
-    """None as soon as one is missing: a mean over the others would be of something else."""
+    """Return the mean, or None if any value is missing.
+
+    A mean over the remaining values would describe something else.
+    """
     found = list(values)
     known = [value for value in found if value is not None]
     return fmean(known) if known and len(known) == len(found) else None

@@ -1,4 +1,4 @@
-"""events.jsonl read back: every phase of every node, in the order of time."""
+"""Read events.jsonl: every phase of every node, in order of time."""
 
 import json
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ _NUMBERS = ("round", "start", "end")
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One phase or note; `fields` holds all that its line said."""
+    """One phase or note; `fields` holds everything that its line contains."""
 
     node: str
     phase: str
@@ -32,19 +32,19 @@ class Event:
 
     @property
     def bytes(self) -> int:
-        """The payload that was carried, if any."""
+        """The payload that was transferred, if any."""
         return int(self.fields.get("bytes") or 0)
 
 
 def read_events(path: Path) -> list[Event]:
-    """All events that can be read, sorted by start, end, node and phase."""
+    """Return all readable events, sorted by start, end, node and phase."""
     events = [_event(fields) for fields in json_lines(path) if _is_event(fields)]
     # The line itself settles what is left open, so that equal runs give equal files.
     return sorted(events, key=lambda e: (e.start, e.end, e.node, e.phase, json.dumps(e.fields)))
 
 
 def write_events(path: Path, events: list[Event]) -> None:
-    """One line for each event, in the given order."""
+    """Write one line for each event, in the given order."""
     write_text_atomically(path, "".join(json.dumps(event.fields) + "\n" for event in events))
 
 

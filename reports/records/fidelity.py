@@ -1,13 +1,17 @@
-"""How far a run can be trusted: the links as measured, computing overruns, and a verdict.
+"""Judge how far a run can be trusted: the measured links, computing overruns, and a verdict.
 
-`exact`: every link within 2 % of its rate and 0.1 ms of its round trip, no computing overrun
-(0.01 % is what the clock's own grain can make).
-`good`: within 5 % and 2 ms (or 10 % of the round trip), overruns at most 2 % of computing.
-A link with a trace is measured at the trace's first values; the changes of a trace may be late by
-1 ms in the mean for `exact`, and by 10 ms for `good`.
-`distorted`: anything else, explained in a sentence.
-A link with jitter is allowed its jitter; one with jitter or loss is not judged by its rate, because
-what TCP reaches over it is what the run is there to find out.
+`exact`: every link is within 2 % of its rate and 0.1 ms of its round trip, and there is no
+computing overrun (up to 0.01 % can come from the clock's own resolution).
+
+`good`: links are within 5 % and 2 ms (or 10 % of the round trip), and overruns are at most 2 % of
+computing.
+
+`distorted`: anything else, with a sentence that says why.
+
+A link with a trace is measured at the trace's first values. The changes of a trace may be late by 1
+ms on average for `exact`, and by 10 ms for `good`. A link with jitter is allowed its jitter. A link
+with jitter or loss is not judged by its rate, because the rate that TCP reaches over it is what the
+run is meant to find out.
 """
 
 from collections.abc import Sequence
@@ -65,7 +69,7 @@ def judge(
 
 
 def _fault(bounds: Bounds, probes: Probes, overrun_share: float) -> str:
-    """What breaks these bounds, in a sentence; empty when nothing does."""
+    """Say in a sentence what exceeds these bounds; empty if nothing does."""
     for probe in probes:
         for error in _rate_errors([probe]):
             if abs(error) > bounds.rate:

@@ -1,4 +1,4 @@
-"""What became of every handover, and of updates on their way: handovers.csv."""
+"""The cost of every handover, and what became of updates in transit: handovers.csv."""
 
 import csv
 import io
@@ -22,7 +22,7 @@ _OUTCOMES = (Phase.JOINED, Phase.ABANDONED, Phase.RESENT)
 
 @dataclass(frozen=True)
 class CompletedHandover:
-    """A client that went from some edge servers to others, and what that cost until the next."""
+    """A client's move between edge servers, and its cost until the client's next move."""
 
     client: str
     round: int
@@ -40,7 +40,7 @@ class CompletedHandover:
 
 @dataclass(frozen=True)
 class TimelineTotals:
-    """What the timeline did to a run, as keys of summary.json."""
+    """What the timeline did to a run, counted; these become keys of summary.json."""
 
     handovers: int
     service_interruption_mean_seconds: float | None  # of those that joined the new server
@@ -51,7 +51,7 @@ class TimelineTotals:
 
 
 def completed_handovers(events: Iterable[Event]) -> list[CompletedHandover]:
-    """All of them in order of time; events must be."""
+    """Return all completed handovers in order of time; the events must be in that order too."""
     moves: dict[str, list[Event]] = defaultdict(list)
     outcomes: dict[str, list[Event]] = defaultdict(list)
     for event in events:
@@ -69,7 +69,7 @@ def completed_handovers(events: Iterable[Event]) -> list[CompletedHandover]:
 
 
 def timeline_totals(events: Sequence[Event], moves: Sequence[CompletedHandover]) -> TimelineTotals:
-    """The totals, also of updates that were lost to a crash or an outage."""
+    """Count what happened, including updates that were lost to a crash or an outage."""
     known = [move.service_seconds for move in moves if move.service_seconds is not None]
     return TimelineTotals(
         handovers=len(moves),
@@ -82,7 +82,7 @@ def timeline_totals(events: Sequence[Event], moves: Sequence[CompletedHandover])
 
 
 def write_handovers(path: Path, moves: Iterable[CompletedHandover]) -> None:
-    """A line for each."""
+    """Write one line for each handover."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(HANDOVER_COLUMNS)
@@ -118,7 +118,7 @@ def _handover(event: Event, until: float, outcomes: Sequence[Event]) -> Complete
 
 
 def _without_service(event: Event, mode: str, joins: Sequence[float]) -> float | None:
-    """Until the first of the new servers has welcomed it."""
+    """Return the seconds until the first of the new servers welcomed the client."""
     # A link that is kept beside the new one serves until it goes.
     lost = event.end if mode == MAKE_BEFORE_BREAK else event.start
     return min((max(0.0, end - lost) for end in joins if end >= event.start), default=None)

@@ -1,4 +1,4 @@
-"""data.csv read back: which client has how many samples of which class."""
+"""Read data.csv: how many samples of each class every client has."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,14 +12,14 @@ from reports.records.record_files import whole_table
 
 @dataclass(frozen=True)
 class Holdings:
-    """Samples by client (a row each) and class (a column each, from 0)."""
+    """The number of samples by client (rows) and class (columns, counted from 0)."""
 
     clients: tuple[str, ...]
     counts: np.ndarray
 
 
 def read_holdings(path: Path) -> Holdings | None:
-    """None when there is no such record, or nobody has a sample."""
+    """Return None if there is no such file, or no client has a sample."""
     if not path.exists():
         return None
     rows = whole_table(path, HOLDING_COLUMNS, _row)

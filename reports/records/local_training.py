@@ -1,4 +1,4 @@
-"""How long clients train in a round, on each kind of device."""
+"""How long clients train in a round, for each kind of device."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -12,10 +12,10 @@ ALL = ""  # the key of the mean over all clients, whatever their device
 
 
 def local_training(events: Iterable[Event], plan: Plan) -> dict[str, float]:
-    """The mean seconds of computing of a client in a round, over all and by device.
+    """Return a client's mean computing seconds in a round, over all clients and by device.
 
-    A client that trains several times in a round (for two cells, or in an edge's rounds) takes
-    their sum; one that does not train in a round does not count in it.
+    If a client trains several times in a round (for two cells, or in several rounds of its edge
+    server), their sum counts. Rounds in which a client does not train do not count for it.
     """
     spent: dict[tuple[str, int], float] = defaultdict(float)
     for event in events:

@@ -1,4 +1,4 @@
-"""Who hears which edge servers when, and who was in each of their rounds: membership.csv."""
+"""Which edge servers each client could hear over time, and who took part: membership.csv."""
 
 import csv
 import io
@@ -20,7 +20,7 @@ from reports.records.handovers import MAKE_BEFORE_BREAK, CompletedHandover
 
 @dataclass(frozen=True)
 class Interval:
-    """A time in which a client hears the same edge servers all along."""
+    """A period in which a client hears the same edge servers throughout."""
 
     start: float
     end: float
@@ -28,7 +28,7 @@ class Interval:
 
 
 class ServersInRange:
-    """What the plan says that each client hears, changed by its handovers."""
+    """The edge servers that each client hears: at first by the plan, then by its handovers."""
 
     def __init__(self, plan: Plan, moves: Iterable[CompletedHandover]) -> None:
         own: dict[str, list[CompletedHandover]] = defaultdict(list)
@@ -42,18 +42,21 @@ class ServersInRange:
         self.moved_clients = [client for client in self._intervals if own[client]]
 
     def intervals(self, client: str) -> list[Interval]:
-        """From the run's start on, the last one without an end; none for an unknown client."""
+        """Return a client's intervals from the start; the last has no end.
+
+        An unknown client has none.
+        """
         return self._intervals.get(client, [])
 
     def at(self, client: str, moment: float) -> tuple[str, ...]:
-        """The edge servers that it hears then."""
+        """Return the edge servers that a client hears at a moment."""
         found = self.intervals(client)
         place = bisect_right(found, moment, key=lambda interval: interval.start) - 1
         return found[place].edges if place >= 0 else ()
 
 
 def write_membership(path: Path, events: Sequence[Event], in_range: ServersInRange) -> None:
-    """A line for each round of each edge server whose members are on record."""
+    """Write one line for each round of each edge server whose members were recorded."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(MEMBERSHIP_COLUMNS)
@@ -76,7 +79,7 @@ def _rows(events: Sequence[Event], in_range: ServersInRange) -> Iterator[tuple[A
 
 
 def _ends(begun: Sequence[Event]) -> list[float]:
-    """When each of these rounds was begun again, as by a server that had crashed."""
+    """Return when each of these rounds was started again, for example after a server's crash."""
     again: dict[tuple[str, int | None], float] = {}
     ends = []
     for event in reversed(begun):
@@ -98,7 +101,7 @@ def _intervals(first: tuple[str, ...], moves: Iterable[CompletedHandover]) -> li
 
 
 def _between(move: CompletedHandover) -> tuple[str, ...]:
-    """What is heard while links change: both sides, or only what stays."""
+    """Return what is heard while links change: both sides, or only the servers that stay."""
     if move.mode == MAKE_BEFORE_BREAK:
         return tuple(dict.fromkeys((*move.before, *move.after)))
     return tuple(edge for edge in move.before if edge in move.after)

@@ -1,4 +1,4 @@
-"""Where computing on the host took longer than the device would have."""
+"""Find where computing on the host took longer than the emulated device would have."""
 
 from collections import defaultdict
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ NOTICEABLE = 0.01
 
 @dataclass(frozen=True)
 class Overruns:
-    """Nodes that overran noticeably, and the sum over all nodes with its share of all computing."""
+    """The nodes that overran noticeably, and the sum over all nodes with its share of computing."""
 
     nodes: int
     seconds: float
@@ -21,7 +21,7 @@ class Overruns:
 
 
 def overruns(events: list[Event]) -> Overruns:
-    """From the compute phases of all nodes."""
+    """Sum up the overruns of the compute phases of all nodes."""
     late: dict[str, float] = defaultdict(float)
     computing: dict[str, float] = defaultdict(float)
     for event in events:

@@ -1,4 +1,4 @@
-"""What made the runs that are read: newer records are refused, older ones and differences told."""
+"""Check what made a run: refuse newer records, report older ones and differences."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -14,9 +14,10 @@ _MOST_NAMES = 3  # in one pair of brackets
 
 
 def read_provenance(run: Path) -> Provenance:
-    """What made the run, by its summary or, before its end, its plan.
+    """Return what made the run, from its summary or, before its end, from its plan.
 
-    BadInput when its records are newer than this program: they may mean something else by then.
+    Raises BadInput if the records are newer than this program, because their meaning may have
+    changed since.
     """
     made = Provenance()
     files = RunDirectory(run)
@@ -37,7 +38,7 @@ def read_provenance(run: Path) -> Provenance:
 
 
 def explain_unreadable(made: Provenance, cause: object) -> str:
-    """That a run cannot be read; and what helps, where the reason is that its records are old."""
+    """Say that a run cannot be read and, if its records are old, what to do about it."""
     sentence = f"its records cannot be read ({cause})"
     if made.schema == SCHEMA:
         return sentence
@@ -46,7 +47,7 @@ def explain_unreadable(made: Provenance, cause: object) -> str:
 
 
 def older_schema_warnings(runs: Iterable[NamedProvenance]) -> Iterator[str]:
-    """One sentence when some of these runs have records of an older schema."""
+    """Yield one sentence if any of these runs has records of an older schema."""
     older = [(name, made.schema) for name, made in runs if made.schema < SCHEMA]
     if older:
         schemas = " and ".join(str(schema) for schema in sorted({schema for _, schema in older}))
@@ -60,7 +61,7 @@ def older_schema_warnings(runs: Iterable[NamedProvenance]) -> Iterator[str]:
 def provenance_differences(
     groups: Sequence[tuple[str, Sequence[NamedProvenance]]],
 ) -> Iterator[str]:
-    """A sentence for everything by which the runs of these named groups were made differently."""
+    """Yield a sentence for each way in which the runs of these groups were made differently."""
     for what, fact in _FACTS.items():
         names: dict[str, dict[str, None]] = {}
         for group, runs in groups:
@@ -88,7 +89,7 @@ _FACTS: dict[str, Callable[[Provenance], str]] = {
 
 
 def _tells(made: Provenance, fact: Callable[[Provenance], str]) -> bool:
-    """Whether the run has it on record: older runs do not, which is said in one sentence of all."""
+    """Whether the run has recorded this fact; older runs have not, and one sentence says so."""
     return made.schema > 1 or fact(made) not in (UNKNOWN, _version(Provenance()))
 
 

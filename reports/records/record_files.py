@@ -1,8 +1,8 @@
-"""How files of a run are read, whatever state it left them in: one rule for each kind.
+"""Read a run's files in whatever state it left them, with one rule for each kind of file.
 
 Files that grow line by line (events.jsonl, evaluations.jsonl, links.csv) may have been cut short: a
-line counts when its end was written and it can be read, and any other costs only itself. Files that
-are written in one go are either whole or wrong: what is wrong with them is said in a sentence.
+line counts if its end was written and it can be parsed; any other line is skipped on its own. Files
+that are written at once are either complete or wrong; if they are wrong, a sentence says how.
 """
 
 import csv
@@ -15,7 +15,7 @@ Row = TypeVar("Row")
 
 
 class UnreadableRecord(ValueError):
-    """A file of a run that is not what a run writes."""
+    """A file of a run that does not contain what a run writes there."""
 
     def __init__(self, path: Path, cause: str = "is not what a run writes") -> None:
         super().__init__(f"{path.name} {cause}")
@@ -23,7 +23,7 @@ class UnreadableRecord(ValueError):
 
 
 def json_lines(path: Path) -> Iterator[dict[str, Any]]:
-    """The objects of a file that grows line by line; none when there is no such file."""
+    """Yield the objects of a file that grows line by line; nothing if there is no such file."""
     for line in _ended_lines(path):
         try:
             fields = json.loads(line)
@@ -36,7 +36,7 @@ def json_lines(path: Path) -> Iterator[dict[str, Any]]:
 def growing_table(
     path: Path, columns: Sequence[str], row: Callable[[Mapping[str, str]], Row]
 ) -> list[Row]:
-    """The rows of a CSV file that grows, as far as they can be read; none without such a file."""
+    """Return the readable rows of a CSV file that grows; none if there is no such file."""
     found = []
     for fields in _fields(_ended_lines(path), path, columns):
         try:
@@ -49,7 +49,7 @@ def growing_table(
 def whole_table(
     path: Path, columns: Sequence[str], row: Callable[[Mapping[str, str]], Row]
 ) -> list[Row]:
-    """The rows of a CSV file that was written in one go; OSError when it cannot be opened."""
+    """Return the rows of a CSV file written at once; raises OSError if it cannot be opened."""
     with path.open(encoding="utf-8", errors="replace", newline="") as file:
         try:
             return [row(fields) for fields in _fields(file, path, columns)]
@@ -58,7 +58,7 @@ def whole_table(
 
 
 def whole_json(path: Path) -> dict[str, Any] | None:
-    """The object in a file that was written in one go; None without such a file."""
+    """Return the object in a file that was written at once; None if there is no such file."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -71,7 +71,7 @@ def whole_json(path: Path) -> dict[str, Any] | None:
 
 
 def json_if_complete(path: Path) -> Any:
-    """What a run wrote there while it went on; None when it did not come so far as to end it."""
+    """Return what a running run wrote there; None if the file is missing or incomplete."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):
@@ -79,7 +79,7 @@ def json_if_complete(path: Path) -> Any:
 
 
 def _ended_lines(path: Path) -> Iterator[str]:
-    """Those whose end was written."""
+    """Yield the lines whose end was written."""
     if not path.exists():
         return
     with path.open(encoding="utf-8", errors="replace", newline="\n") as file:
@@ -87,7 +87,7 @@ def _ended_lines(path: Path) -> Iterator[str]:
 
 
 def _fields(lines: Iterator[str], path: Path, columns: Sequence[str]) -> Iterator[dict[str, str]]:
-    """Rows as text by column, also of more columns than these; UnreadableRecord with fewer."""
+    """Yield rows as text by column; extra columns are allowed, missing ones are not."""
     reader = csv.DictReader(lines)
     if reader.fieldnames is not None and not set(columns) <= set(reader.fieldnames):
         raise UnreadableRecord(path)

@@ -1,7 +1,8 @@
-"""rounds.csv: how far the model was after every round, and what the round's time went into.
+"""rounds.csv: the model's scores after every round, and where the round's time went.
 
-Times are rounded to microseconds where the path goes from one step to the next, not step by step:
-so the phases of a round add up to its length, and the rounds to the elapsed time, exactly.
+Times are rounded to microseconds at the boundaries between the steps of the critical path, not step
+by step. The phases of a round therefore add up exactly to its length, and the rounds to the elapsed
+time.
 """
 
 import csv
@@ -23,7 +24,7 @@ _SCORES = ("accuracy", "loss")
 
 @dataclass(frozen=True)
 class RoundRow:
-    """One line of rounds.csv; times in microseconds."""
+    """One line of rounds.csv, with times in microseconds."""
 
     round: int
     elapsed: int
@@ -33,14 +34,14 @@ class RoundRow:
 
     @property
     def elapsed_seconds(self) -> float:
-        """Seconds from the start to the end of the round."""
+        """Seconds from the start of training to the end of this round."""
         return self.elapsed / 1e6
 
 
 def round_rows(
     finished: Iterable[tuple[Event, list[Step]]], scores: Mapping[int, tuple[Score, Score]]
 ) -> list[RoundRow]:
-    """Round 0 (the initial model), then every finished round with its critical path and scores."""
+    """Return round 0 (the initial model), then each finished round with its scores and time."""
     rows = [
         RoundRow(
             event.round,
@@ -56,7 +57,7 @@ def round_rows(
 
 
 def time_spent(path: list[Step]) -> dict[str, int]:
-    """Microseconds of a critical path by phase."""
+    """Return the microseconds that a critical path spends in each phase."""
     spent = dict.fromkeys(PHASES, 0)
     for step in path:
         spent[step.phase] += _microseconds(step.end) - _microseconds(step.start)
@@ -64,7 +65,7 @@ def time_spent(path: list[Step]) -> dict[str, int]:
 
 
 def write_rounds(path: Path, rows: list[RoundRow]) -> None:
-    """Always with a header, also when no round was finished."""
+    """Write rounds.csv; it has a header even if no round was finished."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(ROUND_COLUMNS)
@@ -76,7 +77,7 @@ def write_rounds(path: Path, rows: list[RoundRow]) -> None:
 
 
 def read_rounds(path: Path) -> list[RoundRow]:
-    """rounds.csv read back; OSError when it cannot be opened."""
+    """Read rounds.csv; raises OSError if it cannot be opened."""
     return whole_table(path, ROUND_COLUMNS, _row)
 
 

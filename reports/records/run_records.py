@@ -1,7 +1,7 @@
-"""The one reader of a run's records: what every table, figure, page and comparison is made from.
+"""The one reader of a run's records, behind every table, figure, page and comparison.
 
-A run that goes on, failed or was killed is read by the same rules as one that ended well (see
-`reports.records.record_files`); whatever it did not come to is empty or None.
+A run that is still going on, failed or was killed is read by the same rules as one that ended well
+(see `reports.records.record_files`); whatever it did not reach is empty or None.
 """
 
 import hashlib
@@ -29,10 +29,10 @@ from reports.records.traffic import LinkTotals, Traffic, link_totals, read_links
 
 
 class RunRecords:
-    """Reads each record when it is first asked for, and derives each number once."""
+    """A run's records: each file is read when first needed, each number computed once."""
 
     def __init__(self, directory: Path, summary: dict[str, Any] | None = None) -> None:
-        """`summary` stands in for summary.json where that is about to be written."""
+        """Open a run's directory; `summary` replaces a summary.json that is yet to be written."""
         self.directory = directory
         self.files = RunDirectory(directory)
         if summary is not None:
@@ -40,7 +40,7 @@ class RunRecords:
 
     @classmethod
     def read(cls, directory: Path) -> "RunRecords":
-        """With all that a page shows read at once, so that what cannot be read is found here."""
+        """Open a run and read at once all that a page shows, so that errors surface here."""
         records = cls(directory)
         for name in ("summary", "rounds", "links", "holdings", "probes"):
             getattr(records, name)
@@ -56,12 +56,12 @@ class RunRecords:
 
     @cached_property
     def summary(self) -> dict[str, Any]:
-        """Empty before the run's end."""
+        """summary.json; empty before the run's end."""
         return whole_json(self.files.summary) or {}
 
     @cached_property
     def scenario_text(self) -> str:
-        """The resolved scenario as it stands there; empty when there is none."""
+        """The text of the resolved scenario; empty if there is none."""
         path = self.files.scenario
         return path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
 
@@ -92,33 +92,33 @@ class RunRecords:
 
     @cached_property
     def links(self) -> list[LinkRow]:
-        """What every link carried in every round, joining and attachments included."""
+        """What every link carried in every round, including round 0 and attachments."""
         return read_links(self.files.links)
 
     @cached_property
     def probes(self) -> Probes | None:
-        """None as long as the links have not been measured."""
+        """The links as measured before training; None until they have been measured."""
         found: Probes | None = json_if_complete(self.files.probes)
         return found
 
     @cached_property
     def varying(self) -> dict[str, Any]:
-        """What traces and background traffic came to; empty where there were none."""
+        """What traces and background traffic amounted to; empty if there were none."""
         return json_if_complete(self.files.varying) or {}
 
     @cached_property
     def holdings(self) -> Holdings | None:
-        """Who has how many samples of which class; None when that is not on record."""
+        """How many samples of each class every client has; None if that was not recorded."""
         return read_holdings(self.files.holdings)
 
     @cached_property
     def written_rounds(self) -> list[RoundRow]:
-        """rounds.csv: the same as `rows` to six digits, without reading all events."""
+        """rounds.csv: the same as `rounds` to six digits, without reading all events."""
         return read_rounds(self.files.rounds)
 
     @cached_property
     def written_cells(self) -> list[CellRow]:
-        """cells.csv: the same as `cells` to six digits; OSError when it cannot be opened."""
+        """cells.csv: the same as `cells` to six digits; raises OSError if it cannot be opened."""
         return read_cells(self.files.cells)
 
     # What follows from it.
@@ -132,48 +132,48 @@ class RunRecords:
 
     @property
     def name(self) -> str:
-        """The scenario's name, or else the directory's."""
+        """The scenario's name, or the directory's if there is no summary."""
         return str(self.summary.get("name") or self.directory.name)
 
     @cached_property
     def cells(self) -> CellScores | None:
-        """The models' scores in each cell, of a run on cells."""
+        """The models' scores in each cell; None unless the run is on cells."""
         plan = self.plan
         return CellScores(plan.cells, self.evaluations) if plan and plan.cells else None
 
     @cached_property
     def solo_clients(self) -> tuple[str, ...]:
-        """The clients whose own models were evaluated, because nobody combines them."""
+        """The clients whose own models are evaluated because no server combines them."""
         tops = self.plan.tops if self.plan else ()
         return tops if len(tops) > 1 and self._role(tops[0]) == "client" else ()
 
     @property
     def evaluated_models(self) -> str:
-        """Which models the run's accuracy is of, in words."""
+        """A phrase that says which models the run's accuracy refers to."""
         if self.cells:
             return self.cells.evaluated_models
         return "the clients' models (mean)" if self.solo_clients else "the global model"
 
     @cached_property
     def rounds(self) -> list[RoundRow]:
-        """Accuracy and times of every finished round, after one for the initial model."""
+        """Scores and times of the initial model (round 0) and of every finished round."""
         keys = self.solo_clients or (GLOBAL,)
         scores = self.cells.by_round() if self.cells else mean_scores(self.evaluations, keys)
         return round_rows(self._round_paths, scores)
 
     @property
     def elapsed(self) -> float:
-        """Seconds to the end of the last finished round."""
+        """Seconds from the start of training to the end of the last finished round."""
         return self.rounds[-1].elapsed_seconds if self.rounds else 0.0
 
     @cached_property
     def critical_paths(self) -> dict[int, list[Step]]:
-        """The critical path of every finished round."""
+        """The critical path of every finished round, by round."""
         return {event.round: path for event, path in self._round_paths}
 
     @cached_property
     def bottleneck(self) -> dict[str, Any]:
-        """As the summary says; as long as that has none, worked out now."""
+        """The summary's bottleneck analysis, or the same computed now if there is none yet."""
         found: dict[str, Any] = self.summary.get("bottleneck") or {}
         return found or bottleneck(self.events, self.plan, self.critical_paths)
 
@@ -189,12 +189,12 @@ class RunRecords:
 
     @cached_property
     def handovers(self) -> list[CompletedHandover]:
-        """Every handover that was completed, with what became of it."""
+        """Every completed handover and what it cost."""
         return completed_handovers(self.events)
 
     @property
     def final_model_hash(self) -> str | None:
-        """SHA-256 of the final model, or of all tops' together where there are several."""
+        """SHA-256 of the final model, or of all final models together if there are several."""
         models = self.files.final_models
         if not models:
             return None

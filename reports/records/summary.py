@@ -21,7 +21,7 @@ from reports.records.run_records import RunRecords
 
 @dataclass(frozen=True)
 class RunFacts:
-    """What the records do not say: the runner knows it."""
+    """What the runner knows about a run and its records do not say."""
 
     name: str
     protocol: str
@@ -42,7 +42,7 @@ class RunFacts:
 
 @dataclass(frozen=True)
 class Summary:
-    """The keys of summary.json; None where the run left nothing to say it from."""
+    """The keys of summary.json; None where the run left no basis for a value."""
 
     name: str
     variant: str
@@ -92,7 +92,7 @@ class Summary:
     )
 
     def fields(self) -> dict[str, Any]:
-        """As they stand in the file."""
+        """Return the summary as it is written to the file."""
         fields = dataclasses.asdict(self)
         fields |= fields.pop("timeline_totals") or {}
         return fields
@@ -161,7 +161,7 @@ def summarise(facts: RunFacts, records: RunRecords) -> Summary:
 
 
 def first_reaching(rows: list[RoundRow], target: float | None) -> RoundRow | None:
-    """The first row whose accuracy is at least the target."""
+    """Return the first row whose accuracy is at least the target."""
     if target is None:
         return None
     return next((row for row in rows if row.accuracy is not None and row.accuracy >= target), None)

@@ -1,4 +1,4 @@
-"""What the links carried, set against the models that the nodes sent: totals of links.csv."""
+"""Totals of links.csv, compared with the sizes of the models that the nodes sent."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
@@ -17,7 +17,7 @@ _CARRIES: dict[str, str] = {Phase.UPLOAD: "up", Phase.DOWNLOAD: "down", Phase.SU
 
 @dataclass
 class Traffic:
-    """Totals of all finished rounds; bytes by (tier, direction); `wire` is without `background`."""
+    """Bytes of all finished rounds by (tier, direction); `wire` excludes `background`."""
 
     last_round: int = 0
     wire: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -27,11 +27,11 @@ class Traffic:
 
     @property
     def overhead(self) -> float | None:
-        """Bytes on the links, acknowledgements included, over bytes of the models, minus one."""
+        """Bytes on the links, including acknowledgements, over bytes of the models, minus one."""
         return _excess(self.wire.total(), self.payload.total())
 
     def overhead_by_tier(self) -> dict[str, dict[str, float | None]]:
-        """The same for each tier and direction."""
+        """Return the overhead of each tier and direction."""
         by_tier: dict[str, dict[str, float | None]] = {}
         for tier, way in sorted(self.wire):
             excess = _excess(self.wire[tier, way], self.payload[tier, way])
@@ -41,7 +41,7 @@ class Traffic:
 
 @dataclass
 class LinkTotals:
-    """One link in all finished rounds: bytes of the training, those beside it, and drops."""
+    """Totals of one link over all finished rounds: training, background and drops."""
 
     up: int = 0
     down: int = 0
@@ -52,12 +52,15 @@ class LinkTotals:
 
 
 def read_links(path: Path) -> list[LinkRow]:
-    """Every row of links.csv that can be read."""
+    """Return every readable row of links.csv."""
     return growing_table(path, LINK_COLUMNS, LinkRow.of)
 
 
 def traffic(links: Iterable[LinkRow], events: Iterable[Event], plan: Plan | None) -> Traffic:
-    """Round 0, the joining, is left out, and so is what a round that never ended had sent."""
+    """Sum up all finished rounds.
+
+    Round 0, in which nodes join, and the traffic of a round that never ended do not count.
+    """
     found = Traffic()
     for row in links:
         if not row.counts:
@@ -77,7 +80,7 @@ def traffic(links: Iterable[LinkRow], events: Iterable[Event], plan: Plan | None
 
 
 def link_totals(links: Iterable[LinkRow]) -> dict[str, LinkTotals]:
-    """By link, for all but servers' cables to their switches."""
+    """Return totals by link, leaving out servers' cables to their own switches."""
     totals: dict[str, LinkTotals] = defaultdict(LinkTotals)
     for row in links:
         if row.counts:
@@ -92,7 +95,7 @@ def link_totals(links: Iterable[LinkRow]) -> dict[str, LinkTotals]:
 
 
 def bytes_by_round(links: Iterable[LinkRow]) -> Mapping[int, int]:
-    """Bytes of the training on all links from the first round to the end of each one."""
+    """Return the training bytes on all links from the first round to the end of each round."""
     each: Counter[int] = Counter({0: 0})
     for row in links:
         if row.counts:
