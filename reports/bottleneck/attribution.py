@@ -1,4 +1,4 @@
-"""Where a run's elapsed time went: its critical paths by phase, tier, link and node."""
+"""Divide a run's elapsed time, along its critical paths, by phase, tier, link and node."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -21,7 +21,7 @@ Seconds = dict[str, float]
 
 @dataclass
 class Part:
-    """The time of one kind of step at one place: a tier's links, or a role's devices."""
+    """The time of one kind of step at one place: a tier's links, or the devices of a role."""
 
     place: str
     phase: str  # of a transfer: up or down
@@ -31,7 +31,7 @@ class Part:
 
 @dataclass
 class Attribution:
-    """Seconds of all finished rounds; every one of them stands once in each table."""
+    """The seconds of all finished rounds; each second is counted once in every table."""
 
     seconds: float = 0.0
     by_phase: Seconds = field(default_factory=lambda: defaultdict(float))
@@ -43,7 +43,7 @@ class Attribution:
     parts: dict[tuple[str, str], Part] = field(default_factory=dict)
 
     def tables(self) -> dict[str, Any]:
-        """As keys of summary.json: shares of the elapsed time, largest first."""
+        """Return the tables of summary.json: shares of the elapsed time, largest first."""
         by_link = {name: self.shares(ways) for name, ways in self.by_link.items()}
         by_part = {f"{part.place} {part.phase}": part.seconds for part in self.parts.values()}
         largest = sorted(by_link, key=lambda name: -sum(by_link[name].values()))
@@ -56,18 +56,18 @@ class Attribution:
         }
 
     def shares(self, seconds: Seconds) -> dict[str, float]:
-        """As shares of the elapsed time, largest first."""
+        """Convert seconds to shares of the elapsed time, largest first."""
         largest = sorted(seconds, key=lambda key: -seconds[key])
         return {key: round(seconds[key] / self.seconds, 4) for key in largest}
 
 
 def critical_paths(events: Iterable[Event]) -> dict[int, list[Step]]:
-    """The critical path of every finished round."""
+    """Return the critical path of every finished round, by round."""
     return {event.round: path for event, path in round_paths(events)}
 
 
 def attribute_time(steps: Iterable[Step], plan: Plan) -> Attribution:
-    """Transfers belong to their link and its tier, all else to the node and its role."""
+    """Assign transfers to their link and its tier, and all other steps to the node and its role."""
     links = UsedLinks(plan)
     roles = {node.name: node.role for node in plan.nodes}
     found = Attribution()
@@ -90,7 +90,7 @@ def attribute_time(steps: Iterable[Step], plan: Plan) -> Attribution:
 def mean_seconds_by_node(
     events: Iterable[Event], plan: Plan
 ) -> dict[tuple[str, str], dict[str, float]]:
-    """How long each node took for such a part on average, whether it was waited for or not."""
+    """Return how long each node took on average for each part, on the critical path or not."""
     links, roles = UsedLinks(plan), {node.name: node.role for node in plan.nodes}
     taken: dict[tuple[str, str], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for event in events:
@@ -107,12 +107,12 @@ def mean_seconds_by_node(
 
 
 def is_transfer(part: Part) -> bool:
-    """Whether the part is time on a link."""
+    """Whether this part is time on a link."""
     return part.phase in DIRECTION_OF_PHASE.values()
 
 
 def phase_or_both_directions(phase: str, time: float, of_place: float) -> str:
-    """Both directions of a tier are one part, unless nearly all of its time is in one."""
+    """Treat a tier's directions as one part unless one of them takes nearly all its time."""
     return (
         BOTH_DIRECTIONS
         if phase in DIRECTION_OF_PHASE.values() and time < _ONE_SIDED * of_place

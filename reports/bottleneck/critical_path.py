@@ -1,10 +1,11 @@
-"""What set a round's length: the chain of phases, walked backwards from the round's end.
+"""Find what set a round's length: the chain of phases, followed backwards from its end.
 
-The cloud's aggregation had to wait for the update that came last. That update's way leads back
-through its sender: a client's computing and download, or an edge's own rounds, last one first, each
-with the client that came last there. Where cells overlap a client has several servers: its device
-trains for one after another, and may have waited for another's model. A server may compute as well:
-beside its clients, or before and after their part. What no phase of the chain covers is waiting.
+The cloud's aggregation had to wait for the update that arrived last. The chain leads from that
+update back through its sender: a client's computing and download, or an edge server's own rounds,
+latest first, each with the client that came last there. Where cells overlap, a client has several
+servers: its device trains for one after another, and may have waited for another server's model. A
+server may compute as well: beside its clients, or before and after their part. Time that no phase
+of the chain covers is waiting.
 """
 
 from bisect import bisect_right
@@ -17,7 +18,7 @@ from reports.records.events import Event
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A stretch of the path; a wait belongs to the node that did not get on with its next phase."""
+    """A section of the path; a wait belongs to the node that did not start its next phase."""
 
     node: str
     phase: str
@@ -27,7 +28,7 @@ class Step:
 
 
 class PhaseIndex:
-    """Finds the phases that a path needs, without searching all events every time."""
+    """An index of a run's phases, so that a path is found without searching all events."""
 
     def __init__(self, events: Iterable[Event]) -> None:
         self.rounds: list[Event] = []
@@ -44,12 +45,12 @@ class PhaseIndex:
     def phase(
         self, node: str, phase: Phase, local_round: int, peer: str | None = None
     ) -> Event | None:
-        """The one with this peer, or else with none."""
+        """Return the phase with this peer or, if there is none, the one without a peer."""
         found = self._phases.get((node, phase, local_round, peer or ""))
         return found or self._phases.get((node, phase, local_round, ""))
 
     def before(self, node: str, moment: float) -> Iterator[Event]:
-        """Computing and downloads, each the last that was over when the one after it began."""
+        """Yield computing and downloads backwards: each ended before the one after it began."""
         done = self._devices.get(node, [])
         place = len(done)
         while (place := bisect_right(done, moment, hi=place, key=_end) - 1) >= 0:
@@ -57,18 +58,18 @@ class PhaseIndex:
             moment = done[place].start
 
     def computing(self, node: str, start: float, end: float) -> Iterator[Event]:
-        """The node's own computing that was under way in that time, last one first."""
+        """Yield the node's own computing that was under way in that time, latest first."""
         done = self._devices.get(node, [])
         for event in reversed(done[bisect_right(done, start, key=_end) :]):
             if event.phase == Phase.COMPUTE and event.start < end:
                 yield event
 
     def last_upload(self, server: str, local_round: int) -> Event | None:
-        """The update that reached the server last in that local round."""
+        """Return the update that reached the server last in that local round."""
         return self._last_uploads.get((server, local_round))
 
     def served(self, server: str, round: int) -> list[int]:
-        """The local rounds that a server held in a global round, last one first."""
+        """Return the local rounds that a server held in a global round, latest first."""
         return sorted(self._served.get((server, round), ()), reverse=True)
 
     def _file(self, event: Event) -> None:
@@ -89,14 +90,14 @@ class PhaseIndex:
 
 
 def critical_path(index: PhaseIndex, round: Event) -> list[Step]:
-    """The steps from the round's start to its end, each beginning where the one before ended."""
+    """Return the steps from the round's start to its end, without gaps."""
     walk = _Walk(index, round)
     _retrace_server(walk, index, round.node, round.round)
     return walk.steps()
 
 
 def round_paths(events: Iterable[Event]) -> list[tuple[Event, list[Step]]]:
-    """The end of every finished round with its critical path, in order of the rounds."""
+    """Return every finished round's event with its critical path, in order of rounds."""
     index = PhaseIndex(events)
     return [(event, critical_path(index, event)) for event in index.rounds]
 
@@ -120,7 +121,7 @@ def _retrace_server(walk: "_Walk", index: PhaseIndex, server: str, local_round: 
 def _computed_longer(
     index: PhaseIndex, aggregate: Event | None, upload: Event | None
 ) -> Event | None:
-    """The server's own computing that its aggregation waited for, when all updates were there."""
+    """Return the server's own computing if aggregation waited for it after all updates."""
     if aggregate is None or upload is None:
         return None
     found = index.computing(aggregate.node, upload.end, aggregate.start)
@@ -128,7 +129,7 @@ def _computed_longer(
 
 
 def _retrace_device(walk: "_Walk", index: PhaseIndex, upload: Event, local_round: int) -> None:
-    """Back to the download that the sender's device could not begin without."""
+    """Follow the sender's device back to the download that it could not start without."""
     own = index.phase(upload.node, Phase.COMPUTE, local_round, upload.peer)
     walk.take(own)
     began = min(own.start, upload.start) if own else upload.start
@@ -147,7 +148,7 @@ def _end(event: Event) -> float:
 
 
 class _Walk:
-    """Goes back in time through a round; every moment is given to one step only."""
+    """Goes back in time through a round and assigns every moment to exactly one step."""
 
     def __init__(self, index: PhaseIndex, round: Event) -> None:
         self._index = index
@@ -156,7 +157,7 @@ class _Walk:
         self._backwards: list[Step] = []
 
     def take(self, event: Event | None) -> None:
-        """The part of a phase that is not covered yet, and the wait after it."""
+        """Add the part of a phase that is not covered yet, and the wait after it."""
         if event is None or event.start > self._reached or event.end < self._start:
             return
         self._wait(event.end)
@@ -170,7 +171,7 @@ class _Walk:
         return self._backwards[::-1]
 
     def _wait(self, start: float) -> None:
-        """Until then nobody in the chain got on, but for what the waiting node computed itself."""
+        """Fill the time back to `start` with waiting, and with what the waiting node computed."""
         for own in self._index.computing(self._waiting, start, self._reached):
             self._step(self._waiting, Phase.WAIT, max(start, own.end))
             self._step(self._waiting, Phase.COMPUTE, max(start, own.start))

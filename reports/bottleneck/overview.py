@@ -1,4 +1,4 @@
-"""What held a run up, in tables and in one sentence with what would help: `bottleneck`."""
+"""The bottleneck analysis of a run: tables, and one sentence with what would help."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ _MOST_STRAGGLERS = 20
 def bottleneck(
     events: list[Event], plan: Plan | None, found: dict[int, list[Step]] | None = None
 ) -> dict[str, Any]:
-    """The key of summary.json; empty for a run without a finished round."""
+    """Return the `bottleneck` object of summary.json; empty for a run without a finished round."""
     rounds = critical_paths(events) if found is None else found
     steps = [step for path in rounds.values() for step in path]
     if plan is None or not steps:

@@ -1,10 +1,11 @@
-"""A run's rounds walked again with something changed: what would they have taken then?
+"""Replay a run's rounds with something changed, to estimate how long they would have taken.
 
-Every recorded phase began when the phases it needed were over: a device computes once the models
-are there and its last training is done, a server aggregates once the updates are there, and sends
-once it has aggregated. What else delayed it (a deadline, somebody who left, a wait that no phase
-explains) stays as long as it was. So a change of some phases' lengths moves all that follows, and
-where another chain of phases becomes the longest, that one sets the round.
+Every recorded phase began when the phases it depends on were over: a device computes once its
+models have arrived and its previous training is done, a server aggregates once the updates have
+arrived, and sends once it has aggregated. Whatever else delayed a phase (a deadline, a client that
+left, a wait that no phase explains) stays as long as it was. Changing the length of some phases
+therefore moves everything that follows, and if another chain of phases becomes the longest, that
+one determines the round.
 """
 
 from bisect import bisect_right
@@ -45,7 +46,7 @@ class Change:
 
 
 class Replay:
-    """The phases of a run, each with those it waited for."""
+    """The phases of a run, each with the phases it waited for."""
 
     def __init__(self, events: Sequence[Event], plan: Plan) -> None:
         phases = [event for event in events if event.phase in _PHASES]
@@ -66,7 +67,7 @@ class Replay:
         self._rounds = list(_rounds(events, self._events, set(plan.tops)))
 
     def elapsed(self, change: Change) -> float:
-        """Seconds until the last finished round would have ended."""
+        """Return the seconds until the last finished round would have ended."""
         ends = self._ends(change)
         return max((max(ends[i] for i in of) + gap for of, gap in self._rounds), default=0.0)
 
@@ -82,7 +83,7 @@ class Replay:
         return ends
 
     def _places(self) -> Iterator[str | None]:
-        """Of a transfer its link's tier, of all else the node's role."""
+        """Yield each phase's place: a transfer's tier, or the node's role."""
         for event in self._events:
             if event.phase in DIRECTION_OF_PHASE:
                 link = self._links.of(event)
@@ -109,11 +110,11 @@ class Replay:
         return _changed(event.seconds, was, now, change.delay if erratic else 1.0)
 
     def _was_cut(self, event: Event) -> bool:
-        """Whether there was an outage meanwhile: that lasts as long as the timeline says."""
+        """Whether an outage fell into this phase: its length is fixed by the timeline."""
         return any(event.start < end and start < event.end for start, end in self._outages)
 
     def _size(self, event: Event) -> int:
-        """What went ahead of the first model took the same link's time."""
+        """Return a transfer's bytes, with any data sent ahead of the first model."""
         if event.phase != Phase.DOWNLOAD:
             return event.bytes
         return event.bytes + self._supplies.get((event.node, event.peer, event.local_round), 0)
@@ -121,7 +122,7 @@ class Replay:
 
 @cache
 def _times(size: int, rate: float, delay: float, round_trip: float) -> tuple[float, float]:
-    """What a transfer takes at best, and in slow start besides."""
+    """Return the shortest possible time of a transfer, and its idle time in slow start."""
     transfer = Transfer(size, rate, delay, round_trip)
     return transfer.ideal_seconds, transfer.slow_start_seconds
 
@@ -129,9 +130,10 @@ def _times(size: int, rate: float, delay: float, round_trip: float) -> tuple[flo
 def _changed(
     seconds: float, was: tuple[float, float], now: tuple[float, float], of_the_rest: float
 ) -> float:
-    """As TCP's slow start over such a link predicts; what it does not explain stays.
+    """Return the new length of a transfer: TCP's slow start is recomputed, the rest is kept.
 
-    A connection that was used just before starts with a larger window: less idle, or none.
+    A connection that was used shortly before starts with a larger window, and so has less idle time
+    or none.
     """
     (ideal, idle), (new_ideal, new_idle) = was, now
     more = seconds - ideal
@@ -141,7 +143,7 @@ def _changed(
 
 
 def _waits(events: list[Event]) -> Iterator[tuple[list[int], float]]:
-    """For each phase those it waited for, and how long after the last of them it began."""
+    """Yield, for each phase, those it waited for and how long after the last of them it began."""
     seen = _Seen(events)
     for place, event in enumerate(events):
         before = [i for i in seen.before(event) if i < place]
@@ -150,7 +152,7 @@ def _waits(events: list[Event]) -> Iterator[tuple[list[int], float]]:
 
 
 class _Seen:
-    """Finds what a phase had to wait for."""
+    """Finds the phases that a phase had to wait for."""
 
     def __init__(self, events: list[Event]) -> None:
         self._events = events
@@ -183,7 +185,7 @@ class _Seen:
         return places[last - 1 : last] if last else []
 
     def _models(self, event: Event) -> Iterator[int]:
-        """All that had come since the device last began to train: it waits for several servers."""
+        """Yield the downloads since the device last began to train, from all its servers."""
         last = self._last(event.node, Phase.COMPUTE, event.start)
         since = self._events[last[0]].start if last else -inf
         places = self._own.get((event.node, Phase.DOWNLOAD), [])
@@ -191,7 +193,7 @@ class _Seen:
         yield from places[first : bisect_right(places, event.start + _GRAIN, key=self._end)]
 
     def _updates(self, event: Event) -> list[int]:
-        """Of the same round; none when the server began beside its clients' training."""
+        """Return the updates of the same round; none if the server trained beside its clients."""
         arrived = self._arrivals.get((event.node, event.local_round), [])
         there = [i for i in arrived if self._end(i) <= event.start + _GRAIN]
         return there if event.phase == Phase.AGGREGATE or len(there) == len(arrived) else []
@@ -203,7 +205,7 @@ class _Seen:
 def _rounds(
     events: Sequence[Event], phases: list[Event], tops: set[str]
 ) -> Iterator[tuple[list[int], float]]:
-    """For each finished round the phases at its end, and how long after them it was over."""
+    """Yield, for each finished round, the phases at its end and how long after them it ended."""
     at_end: dict[int, list[int]] = defaultdict(list)
     for place, event in enumerate(phases):
         if event.node in tops and event.phase in (Phase.AGGREGATE, Phase.COMPUTE):

@@ -1,4 +1,4 @@
-"""What took most of a run's time, and what would help, in one sentence."""
+"""One sentence that says what took most of a run's time, and what would help."""
 
 from collections.abc import Iterable, Mapping
 from statistics import fmean
@@ -25,7 +25,7 @@ Usual = Mapping[tuple[str, str], Mapping[str, float]]  # see usual_seconds
 def bottleneck_sentence(
     attributed: Attribution, tried: Iterable[WhatIf], usual: Usual, plan: Plan
 ) -> str:
-    """For example: 61 % of the time is inst3's uplink to the cloud; at 40 Mbit/s ... less time."""
+    """Return, for example: 61 % of the time is inst3's uplink to the cloud; at 40 Mbit/s ..."""
     part = _largest(attributed)
     share = f"{100 * part.seconds / attributed.seconds:.0f} %"
     culprit = _culprit(part, usual)
@@ -44,7 +44,7 @@ def bottleneck_sentence(
 
 
 def _largest(attributed: Attribution) -> Part:
-    """The part with most of the time; of a tier both directions as one, see `phase_or_both`."""
+    """Return the part with most of the time, with a tier's directions merged where both matter."""
     merged: dict[tuple[str, str], Part] = {}
     for part in attributed.parts.values():
         phase = phase_or_both_directions(part.phase, part.seconds, attributed.by_tier[part.place])
@@ -57,7 +57,7 @@ def _largest(attributed: Attribution) -> Part:
 
 
 def _culprit(part: Part, usual: Usual) -> str | None:
-    """The node that most of the part's time is at, if it is not just one of many alike."""
+    """Return the node with most of the part's time, unless it is just one of many alike."""
     name = max(part.by_node, key=lambda node: part.by_node[node])
     if part.by_node[name] <= _DOMINANT * part.seconds:
         return None
@@ -71,7 +71,7 @@ def _culprit(part: Part, usual: Usual) -> str | None:
 
 
 def _fits(change: Change, part: Part) -> bool:
-    """Whether a change is one of this part and of nothing else."""
+    """Whether a change affects this part and nothing else."""
     if change.place != part.place:
         return False
     rates = (change.rate_up > 1, change.rate_down > 1)
@@ -106,7 +106,7 @@ def _server(plan: Plan) -> str:
 
 
 def _places(part: Part, plan: Plan) -> list[str]:
-    """The nodes that have such a part."""
+    """Return the nodes that have such a part."""
     lower = part.place.partition("-")[0]
     return [node.name for node in plan.nodes if node.role == lower]
 

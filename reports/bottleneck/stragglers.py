@@ -1,4 +1,4 @@
-"""Who came last, how often, and how long the others waited for it."""
+"""Which nodes came last, how often, and how long the others waited for them."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ from reports.records.events import Event
 
 @dataclass
 class Straggler:
-    """A node among its server's children, in all rounds of that server."""
+    """One node among its server's children, over all rounds of that server."""
 
     node: str
     rounds: int = 0  # in which its update arrived
@@ -23,12 +23,12 @@ class Straggler:
     server_waited_seconds: float = 0.0  # since the last but one, summed up
 
     def row(self) -> dict[str, Any]:
-        """As an entry of the run's records."""
+        """Return the entry for summary.json."""
         return {k: round(v, 6) if type(v) is float else v for k, v in asdict(self).items()}
 
 
 def stragglers(events: Iterable[Event], steps: Iterable[Step]) -> list[Straggler]:
-    """All nodes that ever came last, the one that was waited for longest first."""
+    """Return all nodes that ever came last, those waited for longest first."""
     arrivals: dict[tuple[str, int], dict[str, float]] = defaultdict(dict)
     for event in events:
         if event.phase == Phase.UPLOAD and event.peer is not None and event.local_round is not None:

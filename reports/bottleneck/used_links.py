@@ -1,4 +1,4 @@
-"""Which link a transfer used, and how that link was shaped just then."""
+"""Look up which link a transfer used, and how that link was shaped at the time."""
 
 from bisect import bisect_right
 from collections import defaultdict
@@ -18,7 +18,7 @@ _Shapes = tuple[Shape, Shape]
 
 
 class UsedLinks:
-    """Looks up a plan's links by the two nodes that talk over them."""
+    """Looks up a plan's links by the two nodes that communicate over them."""
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
@@ -34,20 +34,20 @@ class UsedLinks:
                     self._changes[name].append((change.at, (change.up, change.down)))
 
     def link(self, node: str, peer: str | None) -> LinkSpec | None:
-        """The link of that node over which it reaches that server."""
+        """Return the link over which this node reaches that server."""
         key = node, peer
         if key not in self._between:
             self._between[key] = self._find(node, peer)
         return self._between[key]
 
     def of(self, event: Event) -> LinkSpec | None:
-        """The link of a transfer; None for anything else, or when the plan does not know it."""
+        """Return the link of a transfer; None for other events or if the plan has no such link."""
         return self.link(event.node, event.peer) if event.phase in DIRECTION_OF_PHASE else None
 
     def shapes(self, link: LinkSpec, moment: float, end: float) -> _Shapes | None:
-        """Up and down as the timeline had left them by then; None where nothing is shaped.
+        """Return the shapes up and down as the timeline had left them; None if nothing is shaped.
 
-        Of a trace the mean rates until `end`, and the delay of its first row.
+        For a trace these are the mean rates until `end`, and the delay of its first row.
         """
         changes = self._changes.get(link.name, [])
         place = bisect_right(changes, moment, key=lambda change: change[0])
@@ -70,7 +70,7 @@ class UsedLinks:
 
 
 def with_mean_rates(plan: Plan, link: LinkSpec, start: float, end: float) -> _Shapes:
-    """Up and down of a shaped link, with the mean rates of its trace between two moments."""
+    """Return a link's shapes up and down with its trace's mean rates between two moments."""
     assert link.up is not None and link.down is not None
     trace = plan.trace(link)
     if trace is None:

@@ -1,4 +1,4 @@
-"""What the changes that suggest themselves would do to a run's elapsed time."""
+"""Estimate what the obvious improvements would do to a run's elapsed time."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _WORTH_TRYING = 0.01  # so much of the time is in a part: see what a change ther
 
 @dataclass(frozen=True)
 class WhatIf:
-    """A change, in words, and the share of the elapsed time that it would save."""
+    """A change, described in words, and the share of the elapsed time that it would save."""
 
     change: Change
     words: str
@@ -26,7 +26,7 @@ class WhatIf:
     rough: bool = False  # with jitter, loss, traces or other traffic TCP is not that regular
 
     def row(self) -> dict[str, Any]:
-        """As an entry of the run's records."""
+        """Return the entry for summary.json."""
         factors = vars(self.change).items()
         return {
             "place": self.change.place,
@@ -39,7 +39,7 @@ class WhatIf:
 
 
 def what_ifs(attributed: Attribution, replay: Replay, plan: Plan) -> Iterator[WhatIf]:
-    """Twice the rate, half the delay, devices twice as fast, wherever much time is."""
+    """Try twice the rate, half the delay and devices twice as fast, wherever much time is spent."""
     was = replay.elapsed(Change(""))
     beside = {name for flow in plan.traffic for name in (flow.first_link, flow.last_link)}
     erratic = {
@@ -83,7 +83,7 @@ def _link_changes(tier: str, ways: set[str], plan: Plan) -> Iterator[tuple[Chang
 
 
 def _twice(shapes: set[Shape]) -> str:
-    """Twice the rate in words; nothing where the rate has no limit."""
+    """Describe twice the rate; empty where the rate is unlimited."""
     rates = {shape.rate for shape in shapes}
     if None in rates or not rates:
         return ""

@@ -1,1 +1,1 @@
-"""Runs set side by side: groups, metrics, tables."""
+"""Comparisons of runs: groups, metrics and tables."""

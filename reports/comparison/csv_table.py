@@ -1,4 +1,4 @@
-"""comparison.csv: every number of a comparison in plain units, one line for each group."""
+"""comparison.csv: all numbers of a comparison in plain units, one line for each group."""
 
 import csv
 import io
@@ -12,14 +12,14 @@ _DECIMALS = 6
 
 
 def comparison_csv(comparison: Comparison) -> str:
-    """Seconds, bytes and shares; empty where there is nothing to say."""
+    """Return the file's text: seconds, bytes and shares; empty where there is no value."""
     return as_csv(
         [_line(section, group) for section in comparison.sections for group in section.groups]
     )
 
 
 def as_csv(lines: Sequence[Mapping[str, Any]]) -> str:
-    """A header and a line for each."""
+    """Return a header and one line for each of these mappings."""
     text = io.StringIO()
     writer = csv.DictWriter(text, list(lines[0]), lineterminator="\n")
     writer.writeheader()
@@ -49,19 +49,19 @@ def _line(section: Section, group: Group) -> dict[str, Any]:
 def metric_columns(
     metric: Metric, group: Group, parts: Sequence[Statistic] = ALL_STATISTICS
 ) -> dict[str, float | None]:
-    """These parts of a metric's spread over a group."""
+    """Return columns with these statistics of a metric over a group."""
     return spread_columns(metric.csv, group.spread(metric), parts)
 
 
 def spread_columns(
     name: str, value: Spread | None, parts: Sequence[Statistic] = ALL_STATISTICS
 ) -> dict[str, float | None]:
-    """Each part in a column of its own, whose name starts with `name`."""
+    """Return one column for each statistic, with names that start with `name`."""
     return {f"{name}_{part}": _rounded(getattr(value, part, None)) for part in parts}
 
 
 def _metrics(section: Section, group: Group) -> dict[str, Any]:
-    """The columns of all metrics; what the speed-ups are relative to stands before them."""
+    """Return the columns of all metrics, with the baseline's name before the speed-ups."""
     columns: dict[str, Any] = {}
     for row in all_metrics():
         if isinstance(row, SpeedUp):

@@ -1,4 +1,4 @@
-"""Runs set against each other: seeds together, scenarios apart, times against a baseline."""
+"""Group runs for a comparison: seeds together, scenarios apart, times against a baseline."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,7 +22,7 @@ _TASK = tuple(f"task.{key}" for key in ("dataset", "model", "partition", "concen
 
 @dataclass(frozen=True)
 class Spread:
-    """A number over the runs of a group."""
+    """Statistics of a number over the runs of a group."""
 
     mean: float
     deviation: float | None  # of the sample; None for a single run
@@ -43,7 +43,7 @@ class Group:
 
     @cached_property
     def arrivals(self) -> list[tuple[Run, Point]]:
-        """The runs that reached the target, and where."""
+        """The runs that reached the target, and the round in which each did."""
         found = [(run, self._arrival(run)) for run in self.runs]
         return [(run, point) for run, point in found if point is not None]
 
@@ -53,16 +53,16 @@ class Group:
         return len(self.arrivals) == len(self.runs)
 
     def spread(self, metric: Metric) -> Spread | None:
-        """The metric over those runs that have a value; None when none has one."""
+        """Return the metric's spread over the runs that have a value; None if none has one."""
         return spread(self.values(metric))
 
     def values(self, metric: Metric) -> list[float | None]:
-        """The metric of each run, in the order of the runs."""
+        """Return the metric of each run, in the order of the runs."""
         return [metric.value_of(run, self._arrival(run)) for run in self.runs]
 
     @property
     def verdict(self) -> str:
-        """The worst of its runs."""
+        """The worst fidelity verdict of its runs."""
         known = [v for v in _WORST_FIRST if any(run.verdict == v for run in self.runs)]
         return known[0] if known else self.runs[0].verdict
 
@@ -72,7 +72,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Section:
-    """Groups of one scenario and size, which may be held against each other."""
+    """The groups of one scenario and size, which can be compared with each other."""
 
     title: str
     groups: tuple[Group, ...]
@@ -80,12 +80,12 @@ class Section:
 
     @property
     def has_target(self) -> bool:
-        """Whether there is a target at all."""
+        """Whether any group has a target accuracy."""
         return any(group.target is not None for group in self.groups)
 
     @property
     def baseline_candidates(self) -> list[Group]:
-        """The groups that the baseline is taken from."""
+        """The groups among which the baseline is chosen."""
         if self.baseline_name is None or not self.baseline_name.startswith(BEST):
             return [group for group in self.groups if group.label == self.baseline_name]
         prefix = self.baseline_name.removeprefix(BEST)
@@ -93,14 +93,14 @@ class Section:
 
     @cached_property
     def baseline(self) -> Group | None:
-        """The fastest of them; None when none reached the target."""
+        """The fastest of the candidates; None if none of them reached the target."""
         # A mean over the lucky seeds only would make a group look faster than it is.
         whole = [group for group in self.baseline_candidates if group.all_reached]
         some = whole or [group for group in self.baseline_candidates if group.arrivals]
         return min(some, key=_mean_time, default=None)
 
     def speed_up(self, group: Group, metric: Metric = TIME) -> float | None:
-        """The baseline's mean of the metric (the time to the target) over this group's."""
+        """Return the baseline's mean of a metric over this group's; by default, time to target."""
         base = self.baseline
         if base is None or base.target != group.target:
             return None
@@ -110,7 +110,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Comparison:
-    """All sections, and what has to be said next to them."""
+    """All sections, with the warnings and notes that belong beside them."""
 
     sections: tuple[Section, ...]
     left_out: tuple[LeftOut, ...]
@@ -129,9 +129,10 @@ def compare_runs(
     target: Target = None,
     baseline: str | None = None,
 ) -> Comparison:
-    """Group and set side by side; the scenario's own target counts unless one is given.
+    """Group these runs and compare them; the scenarios' own targets apply unless one is given.
 
-    With "baseline" it is what the baseline's run of the same seed had reached at its end.
+    With the target "baseline", each run is measured against the final accuracy of the baseline's
+    run with the same seed.
     """
     _check_target(target, baseline)
     if not runs:
@@ -159,7 +160,7 @@ def _check_target(target: Target, baseline: str | None) -> None:
 
 
 def _aimed_at_baseline(section: Section) -> Section:
-    """With what the baseline had reached at its end as the target, seed by seed."""
+    """Set each seed's target to the accuracy that the baseline had at its end."""
     own = [run for group in section.baseline_candidates for run in group.runs if run.points]
     reached = {run.seed: run.points[-1].accuracy for run in own}
     mean = fmean(reached.values()) if reached else None
@@ -191,7 +192,7 @@ def _sections(
 
 
 def _apart(alike: list[list[Run]], baseline: str | None) -> list[tuple[str, list[list[Run]]]]:
-    """Where the baseline was run with several settings, everything else stands beside its own."""
+    """If the baseline was run with several settings, put each group beside its own baseline."""
     bases = [members[0] for members in alike if _method(members[0]) == baseline]
     if len(bases) < 2:
         return [("", alike)]
@@ -228,13 +229,13 @@ def _groups(
 
 
 def rho_suffix(groups: Iterable[Group]) -> str:
-    """Of what share of main classes these accuracies are; empty when none is on cells."""
+    """Say at which rho these accuracies were taken; empty if no run is on cells."""
     shares = sorted({run.rho for group in groups for run in group.runs if run.rho is not None})
     return f" at ρ = {' or '.join(f'{rho:g}' for rho in shares)}" if shares else ""
 
 
 def spread(values: Iterable[float | None]) -> Spread | None:
-    """Of those that are known."""
+    """Return the spread of the values that are known."""
     known = [value for value in values if value is not None]
     if not known:
         return None
@@ -265,7 +266,7 @@ def _warnings(sections: Sequence[Section]) -> Iterable[str]:
 
 
 def _provenance(sections: Sequence[Section]) -> Iterable[str]:
-    """Which runs have older records, and what they were made by if that differs."""
+    """Yield warnings about older records and about runs that were made differently."""
     several = len(sections) > 1
     made = [
         (
@@ -284,6 +285,6 @@ def _title(run: Run) -> str:
 
 
 def _natural(text: str) -> list[tuple[int, str]]:
-    """So that fedadp-8 stands before fedadp-10."""
+    """Return a sort key that puts fedadp-8 before fedadp-10."""
     parts: list[str] = re.findall(r"\d+|\D+", text)
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]

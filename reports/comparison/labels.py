@@ -1,4 +1,4 @@
-"""What tells scenarios apart, and what to call them in a table."""
+"""Find what distinguishes scenarios, and label them accordingly."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -12,7 +12,7 @@ FlatSettings = Mapping[str, str]
 
 
 def identity(scenario: Mapping[str, Any]) -> dict[str, str]:
-    """A resolved scenario as `section.key` and value, equal for runs that differ in the seed."""
+    """Flatten a resolved scenario to `section.key` and value, leaving out the seed."""
     flat = {key: text for key, text in _flatten(scenario) if key not in _NO_DIFFERENCE}
     measured = [entry for entry in _entries(flat) if flat.get(f"{entry}.profile") == _MEASURED]
     for entry in measured:
@@ -22,7 +22,7 @@ def identity(scenario: Mapping[str, Any]) -> dict[str, str]:
 
 
 def distinct_labels(bases: Sequence[str], identities: Sequence[FlatSettings]) -> list[str]:
-    """Each base; where several are the same, together with what differs between those."""
+    """Return the names, with what differs added wherever several are equal."""
     labels = list(bases)
     for base in set(bases):
         places = [place for place, other in enumerate(bases) if other == base]
@@ -34,7 +34,7 @@ def distinct_labels(bases: Sequence[str], identities: Sequence[FlatSettings]) ->
 
 
 def differences(identities: Sequence[FlatSettings]) -> list[list[str]]:
-    """For each scenario, its own values of the keys that are not the same everywhere."""
+    """Return, for each scenario, its values of the keys that are not the same everywhere."""
     keys = dict.fromkeys(key for flat in identities for key in flat)
     differing = [k for k in keys if len({flat.get(k) for flat in identities}) > 1]
     told = [entry for entry in _entries(differing) if _profile_tells(entry, identities)]
@@ -61,14 +61,14 @@ def _flatten(tree: Any, place: str = "") -> Iterator[tuple[str, str]]:
 
 
 def _entries(keys: Any) -> list[str]:
-    """The links and devices among these keys: links.edge-cloud, devices.client."""
+    """Return the links and devices among these keys, such as links.edge-cloud or devices.client."""
     parts = [key.split(".") for key in keys]
     found = (".".join(p[:2]) for p in parts if p[0] in ("links", "devices") and len(p) > 2)
     return list(dict.fromkeys(found))
 
 
 def _profile_tells(entry: str, identities: Sequence[FlatSettings]) -> bool:
-    """Whether the profile's name says all there is: none has it and something else besides."""
+    """Whether the profile's name alone identifies the entry: equal names, equal settings."""
     meaning: dict[str, dict[str, str]] = {}
     for flat in identities:
         whole = {key: text for key, text in flat.items() if key.startswith(f"{entry}.")}

@@ -1,4 +1,4 @@
-"""A study of link profiles: how long each took with each method, and what held it up."""
+"""A study of link profiles: how long each took with each method, and what limited it."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ _KIND = {Phase.COMPUTE: COMPUTING, Phase.AGGREGATE: COMPUTING, UP: NETWORK, DOWN
 
 @dataclass(frozen=True)
 class Cell:
-    """One method on one profile: its runs differ only in the seed."""
+    """One method on one profile; its runs differ only in the seed."""
 
     profile: str
     method: str
@@ -30,7 +30,7 @@ class Cell:
 
     @property
     def shares(self) -> dict[str, float]:
-        """The same by kind; they add up to 1."""
+        """The shares by kind (computing, network, waiting); they add up to 1."""
         found = dict.fromkeys(KINDS, 0.0)
         for part, share in self.parts.items():
             found[_KIND.get(part.rpartition(" ")[2], WAITING)] += share
@@ -38,7 +38,7 @@ class Cell:
 
     @property
     def largest(self) -> tuple[str, float] | None:
-        """The part with most of the time; both directions of a tier, unless one has nearly all."""
+        """The part with most of the time, with a tier's directions merged where both matter."""
         tiers: dict[str, float] = defaultdict(float)
         for part, share in self.parts.items():
             place, _, phase = part.rpartition(" ")
@@ -53,7 +53,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class LinkStudy:
-    """All methods on all profiles, in the order in which these were named."""
+    """All methods on all profiles, in the order in which the profiles were named."""
 
     tier: str
     over: SettingsComparison
@@ -71,7 +71,7 @@ class LinkStudy:
 
     @property
     def conclusion(self) -> str:
-        """Where the bottleneck moves, in one sentence; one for each method where they differ."""
+        """Where the bottleneck moves: one sentence, or one for each method if they differ."""
         by_words: dict[str, list[str]] = {}
         for method in self.methods:
             found = [(cell.profile, cell.largest) for cell in self.cells if cell.method == method]
@@ -86,7 +86,7 @@ class LinkStudy:
 
 
 def link_study(runs: Sequence[Run], key: str) -> LinkStudy | None:
-    """None when fewer than two profiles have a finished run."""
+    """Build a study from runs; None if fewer than two profiles have a finished run."""
     try:
         over = compare_over_settings(runs, [key])
     except BadInput:
@@ -102,7 +102,7 @@ def link_study(runs: Sequence[Run], key: str) -> LinkStudy | None:
 
 
 def describe_bottlenecks(largest: Sequence[tuple[str, str]]) -> str:
-    """(profile, part) in their order, said as stretches: computing is the bottleneck up to ..."""
+    """Say over which profiles each part is the bottleneck, from (profile, part) in order."""
     stretches = [
         (describe_part(part), [profile for profile, _ in found])
         for part, found in groupby(largest, key=lambda entry: entry[1])
@@ -111,7 +111,7 @@ def describe_bottlenecks(largest: Sequence[tuple[str, str]]) -> str:
 
 
 def describe_part(part: str) -> str:
-    """For example: the edge-cloud upload; the clients' computing."""
+    """Describe a part, for example: the edge-cloud upload; the clients' computing."""
     place, _, phase = part.rpartition(" ")
     if phase == Phase.COMPUTE:
         return f"the {place}s' computing" if place != "cloud" else "the cloud's computing"
@@ -133,7 +133,7 @@ def _stretch(at: int, count: int, words: str, profiles: list[str]) -> str:
 
 
 def _mean_parts(runs: Sequence[Run]) -> dict[str, float]:
-    """Over the runs that tell; a part that a run does not have took no time there."""
+    """Return mean shares over the runs that have them; a part that a run lacks took no time."""
     told = [run.time_by_part for run in runs if run.time_by_part]
     names = dict.fromkeys(name for parts in told for name in parts)
     return {name: fmean(parts.get(name, 0.0) for parts in told) for name in names}

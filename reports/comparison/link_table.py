@@ -1,4 +1,4 @@
-"""A study of link profiles for the terminal, as Markdown and as CSV."""
+"""The table of a link study for the terminal, as Markdown and as CSV."""
 
 from collections.abc import Iterator
 from itertools import compress
@@ -22,7 +22,7 @@ _WORDS = ("profile", "method", "bottleneck")  # columns that are no numbers
 
 
 def show(study: LinkStudy, console: Console) -> None:
-    """The table, and below it the conclusion."""
+    """Print the table and the conclusion below it."""
     table = Table(
         title=Text(_heading(study), style="bold"),
         title_justify="left",
@@ -46,7 +46,7 @@ def show(study: LinkStudy, console: Console) -> None:
 
 
 def markdown(study: LinkStudy) -> str:
-    """GitHub's table, and below it the conclusion."""
+    """Return a GitHub table and the conclusion below it."""
     names = _headers(study)
     rules = ["---" if name in _WORDS else "---:" for name in names]
     lines = [f"### {escaped(_heading(study))}", "", markdown_line(names), markdown_line(rules)]
@@ -55,7 +55,7 @@ def markdown(study: LinkStudy) -> str:
 
 
 def study_csv(study: LinkStudy) -> str:
-    """The same in plain units, and every part's share."""
+    """Return the same numbers in plain units, with the share of every part."""
     return as_csv(list(_lines(study)))
 
 

@@ -1,7 +1,7 @@
 """The metrics of a comparison, one row each.
 
 The terminal's table, Markdown, comparison.csv and comparison-over.csv are all made from `METRICS`.
-To compare runs by something new, add a row there: nothing else has to change.
+To compare runs by something new, add a row there; nothing else has to change.
 """
 
 from collections.abc import Callable
@@ -19,7 +19,7 @@ _ROOMY, _WIDE, _WIDEST = 96, 124, 150  # columns of a terminal
 
 
 class Kind(Enum):
-    """What sort of number a metric is; it decides the unit in which tables show it."""
+    """The kind of number a metric is; it decides the unit in which tables show it."""
 
     COUNT = "count"
     SHARE = "share"  # shown in percent
@@ -30,7 +30,7 @@ class Kind(Enum):
 
 @dataclass(frozen=True)
 class Visibility:
-    """When a metric's column stands in a table. The CSV files always have it."""
+    """When a metric's column appears in a table; the CSV files always contain it."""
 
     only_where_known: bool = False  # left out of sections in which no run has a value
     # The others concern the terminal only; Markdown has room for everything.
@@ -76,12 +76,12 @@ class SpeedUp:
 
 
 def _at_target(value_of: Callable[[Run, Point], float | None]) -> Callable[..., float | None]:
-    """A number that only a run has which reached the target."""
+    """Wrap a number that only runs which reached the target have."""
     return lambda run, arrival: None if arrival is None else value_of(run, arrival)
 
 
 def _elapsed(run: Run, _: Point | None) -> float | None:
-    """The seconds of the whole run; up to its last evaluation if its summary does not say."""
+    """Return the whole run's seconds, or those to its last evaluation if the summary has none."""
     return run.elapsed or (run.points[-1].seconds if run.points else None)
 
 
@@ -219,11 +219,11 @@ METRICS: tuple[Metric | SpeedUp, ...] = (
 
 
 def all_metrics() -> tuple[Metric | SpeedUp, ...]:
-    """Every metric and speed-up, in the order of their columns."""
+    """Return every metric and speed-up, in the order of their columns."""
     return METRICS
 
 
 def grid_metrics() -> list[Metric]:
-    """The metrics that comparison-over.csv has, in the order of its columns."""
+    """Return the metrics of comparison-over.csv, in the order of its columns."""
     found = [row for row in METRICS if isinstance(row, Metric) and row.grid_place is not None]
     return sorted(found, key=lambda metric: metric.grid_place or 0)

@@ -1,4 +1,4 @@
-"""Runs set against each other over one or two settings: what is left is told apart as usual."""
+"""Compare runs over the values of one or two settings."""
 
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,14 +25,14 @@ _MOST_NAMED = 4  # of the values that a series has no run at
 
 @dataclass(frozen=True)
 class Series:
-    """Groups that differ only in these settings, all with the same ones missing."""
+    """Groups that differ only in the compared settings, and all lack the same of them."""
 
     label: str
     missing_settings: tuple[str, ...]
     groups: Mapping[Place, Group]
 
     def at(self, place: Place) -> Group | None:
-        """What lacks a setting is the same at all of its values."""
+        """Return the group at these values; a setting that the series lacks does not matter."""
         (some, *_) = self.groups
         return self.groups.get(
             tuple(word if own is not None else None for word, own in zip(place, some, strict=True))
@@ -54,7 +54,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class SettingsComparison:
-    """All panels, and what they do not show."""
+    """All panels of a comparison over settings, and notes on what they do not show."""
 
     axes: tuple[SettingValues, ...]
     panels: tuple[Panel, ...]
@@ -63,7 +63,7 @@ class SettingsComparison:
 
 
 def parse_over_keys(text: str) -> list[str]:
-    """The settings that --over names."""
+    """Return the settings that --over names; raises BadInput unless there are one or two."""
     keys = [key.strip() for key in text.split(",")]
     if not all(keys) or len(keys) > MOST_KEYS or len(set(keys)) < len(keys):
         raise BadInput(f"--over {text}: name one setting or two, like topology.overlap,task.model")
@@ -76,7 +76,10 @@ def compare_over_settings(
     target: Target = None,
     baseline: str | None = None,
 ) -> SettingsComparison:
-    """BadInput when one of the settings does not vary; the baseline only gives its target."""
+    """Compare runs over these settings; the baseline only provides the target.
+
+    Raises BadInput if one of the settings does not vary.
+    """
     identities = [run.identity for run in runs]
     axes = tuple(setting_values(key, identities) for key in keys)
     words = zip(*(setting_texts(key, identities) for key in keys), strict=True)

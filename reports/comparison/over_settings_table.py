@@ -10,7 +10,7 @@ from reports.comparison.over_settings import SettingsComparison
 
 
 def over_csv(over: SettingsComparison) -> str:
-    """One line for each value of each series; no value where the runs have no such setting."""
+    """Return one line for each value of each series; a setting that the runs lack stays empty."""
     return as_csv(list(_lines(over)))
 
 
@@ -38,7 +38,7 @@ def _lines(over: SettingsComparison) -> Iterator[dict[str, Any]]:
 
 
 def _metrics(group: Group) -> dict[str, Any]:
-    """The columns of the metrics; the target stands before the time to it."""
+    """Return the columns of the metrics, with the target before the time to it."""
     columns: dict[str, Any] = {}
     for metric in grid_metrics():
         if metric.shown.only_with_target and "target_accuracy" not in columns:

@@ -1,4 +1,4 @@
-"""Runs on cells by rho, the share of a cell's main classes in its test set."""
+"""Compare runs on cells by rho, the share of a cell's main classes in its test set."""
 
 import dataclasses
 from collections import defaultdict
@@ -22,7 +22,7 @@ MEAN_OF_LAST_ROUNDS, LAST_ROUND = f"mean of the last {_LAST} rounds", "last roun
 
 @dataclass(frozen=True)
 class RhoCurve:
-    """Final accuracy of a group at every rho."""
+    """A group's final accuracy at every rho."""
 
     group: Group
     at: Mapping[float, Spread]
@@ -30,7 +30,7 @@ class RhoCurve:
 
 @dataclass(frozen=True)
 class RhoCurves:
-    """By section; all of the same measure, so that they can be compared."""
+    """The curves of each section, all of the same measure so that they can be compared."""
 
     comparison: Comparison
     measure: str
@@ -39,14 +39,14 @@ class RhoCurves:
 
 
 def with_accuracy_at_rho(runs: Sequence[Run], rho: float) -> list[Run]:
-    """Those on cells with their accuracy at that rho instead of the first; the others as before."""
+    """Return the runs with the accuracy of those on cells taken at this rho."""
     if not any(run.by_rho for run in runs):
         raise BadInput(f"--rho {rho:g}: none of the runs is on cells; leave it out")
     return [_at(run, rho) if run.by_rho else run for run in runs]
 
 
 def curves_by_rho(comparison: Comparison) -> RhoCurves | None:
-    """None when no run is on cells."""
+    """Return the curves of a comparison; None if no run is on cells."""
     runs = [run for group in comparison.groups for run in group.runs if run.by_rho]
     if not runs:
         return None
@@ -69,7 +69,7 @@ def curves_by_rho(comparison: Comparison) -> RhoCurves | None:
 
 
 def rho_csv(curves: RhoCurves) -> str:
-    """One line for every group and rho."""
+    """Return one line for every group and rho."""
     return as_csv(
         [
             {
@@ -89,9 +89,9 @@ def rho_csv(curves: RhoCurves) -> str:
 
 
 def cell_points(rows: Iterable[CellRow]) -> dict[float, tuple[Point, ...]]:
-    """The run's accuracy by rho: the cloud's model's, or the mean over the edge servers' models.
+    """Return a run's accuracy by rho: the global model's, or the mean of the edges' models.
 
-    A round in which one of them was not evaluated is left out.
+    Rounds in which one of these models was not evaluated are left out.
     """
     scores: dict[float, dict[tuple[int, float], dict[str, float]]] = defaultdict(dict)
     for row in rows:
@@ -126,7 +126,7 @@ def _at(run: Run, rho: float) -> Run:
 
 
 def _mean_of_last(run: Run) -> dict[float, float] | None:
-    """None when the run has too few rounds, or no record of them."""
+    """Return the mean of the last rounds; None if the run has too few, or no record of them."""
     try:
         points = cell_points(RunRecords(run.path).written_cells)
     except (OSError, UnreadableRecord):

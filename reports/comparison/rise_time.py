@@ -1,9 +1,10 @@
-"""How soon a run got good: rolling mean accuracy, rise time T_90, and T_0.5 (FSL, section V-A).
+"""How soon a run became accurate: rolling mean accuracy, T_90 and T_0.5 (FSL, section V-A).
 
-The rolling mean of a round is over the last 20 rounds up to it, and over all of them where there
-are not yet 20: so the first round can have risen already. Round 0, the initial model, is no round
-of training and is left out. T_90 is the first round whose rolling mean is at least 90 % of the last
-round's, T_0.5 the first whose rolling mean is at least one half; each also as elapsed seconds.
+The rolling mean of a round covers the last 20 rounds up to it, or all of them while there are
+fewer, so even the first round can count as risen. Round 0, the initial model, is not a round of
+training and is left out. T_90 is the first round whose rolling mean is at least 90 % of the last
+round's; T_0.5 is the first whose rolling mean is at least one half. Both are also given in elapsed
+seconds.
 """
 
 from collections import deque
@@ -19,7 +20,7 @@ _ROUNDING = 1e-12  # of a mean that ought to be the threshold itself
 
 @dataclass(frozen=True)
 class RiseTimes:
-    """None where no round was evaluated, or none got so far."""
+    """The rise times of a run; None where no round was evaluated, or none got that far."""
 
     rolling_accuracy: float | None = None  # of the last round
     rise_rounds: int | None = None
@@ -29,7 +30,7 @@ class RiseTimes:
 
 
 def rise_times(evaluated: Iterable[tuple[int, float, float | None]]) -> RiseTimes:
-    """From round, elapsed seconds and accuracy; rounds without an accuracy have no part in it."""
+    """Compute them from (round, elapsed seconds, accuracy); rounds without accuracy are skipped."""
     window: deque[tuple[int, float]] = deque()
     means: list[tuple[int, float, float]] = []
     for round, seconds, accuracy in evaluated:

@@ -1,4 +1,4 @@
-"""What to call runs that are shown together."""
+"""Labels for runs that are shown together."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,7 +9,7 @@ from reports.records.run_records import RunRecords
 
 
 def run_labels(runs: Sequence[RunRecords]) -> list[str]:
-    """Their names; where several have the same one, with what differs, or their directories."""
+    """Return the runs' names, with what differs or their directories where names are equal."""
     bases = [" ".join(filter(None, (run.name, run.summary.get("variant")))) for run in runs]
     names = distinct_labels(bases, [identity(_scenario(run)) for run in runs])
     return [

@@ -1,4 +1,4 @@
-"""Runs read back for a comparison: which directories hold one, and what its records say."""
+"""Find the runs in some directories and read what a comparison needs of them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,7 +23,7 @@ from scenarios.schema import Scenario
 
 @dataclass(frozen=True)
 class Point:
-    """An evaluated round."""
+    """A round whose model was evaluated."""
 
     round: int
     seconds: float
@@ -32,7 +32,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Run:
-    """What a comparison needs of a run that came to its end."""
+    """What a comparison needs of a finished run."""
 
     path: Path
     name: str
@@ -56,14 +56,14 @@ class Run:
     made_by: Provenance = field(default_factory=Provenance)
 
     def arrival(self, target: float | None) -> Point | None:
-        """The first evaluated round at or above the target."""
+        """Return the first evaluated round at or above the target."""
         if target is None:
             return None
         return next((point for point in self.points if point.accuracy >= target), None)
 
     @cached_property
     def rise_times(self) -> RiseTimes:
-        """How soon the run got good."""
+        """How soon the run became accurate."""
         return rise_times((point.round, point.seconds, point.accuracy) for point in self.points)
 
 
@@ -76,7 +76,7 @@ class LeftOut:
 
 
 def run_directories(places: Sequence[str]) -> list[Path]:
-    """Of every run there, once, however often it is named."""
+    """Return the directory of every run in these places, once however often it is named."""
     found: dict[Path, Path] = {}
     for place in places:
         if not Path(place).is_dir():
@@ -95,13 +95,13 @@ def run_directories(places: Sequence[str]) -> list[Path]:
 
 
 def read_runs(places: Sequence[str]) -> tuple[list[Run], list[LeftOut]]:
-    """Every run there, and those that cannot be compared."""
+    """Read every run in these places; return those that can be compared, and those that cannot."""
     read = [_read(path) for path in run_directories(places)]
     return [r for r in read if isinstance(r, Run)], [r for r in read if isinstance(r, LeftOut)]
 
 
 def find_runs(place: Path) -> Iterator[Path]:
-    """The directory itself when it is a run's, else the runs at any depth below it."""
+    """Yield the directory itself if it is a run's, or else the runs at any depth below it."""
     if RunDirectory(place).holds_a_run:
         yield place
         return
@@ -158,7 +158,7 @@ def _read(path: Path) -> Run | LeftOut:
 
 
 def _scenario(records: RunRecords) -> dict[str, Any]:
-    """As plain data, with the defaults of keys that came later than the run."""
+    """Return the scenario as plain data, with defaults for keys that are newer than the run."""
     try:
         return Scenario.model_validate(records.scenario).model_dump(exclude_none=True)
     except ValidationError:

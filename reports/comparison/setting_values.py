@@ -1,4 +1,4 @@
-"""The values of a setting that runs are compared over: as words, and as numbers where they are."""
+"""The values of a setting that runs are compared over, as texts and, if possible, as numbers."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,7 +20,7 @@ _DECADES = 2  # numbers that span more than that stand on a logarithmic axis
 
 @dataclass(frozen=True)
 class SettingValues:
-    """All values of a setting: numbers rising, others in the order in which they came."""
+    """All values of a setting: numbers in rising order, others in order of appearance."""
 
     key: str
     texts: tuple[str, ...]
@@ -28,7 +28,7 @@ class SettingValues:
 
     @property
     def names(self) -> list[str]:
-        """As written, without a zero behind the point."""
+        """The values as written, without a trailing ".0"."""
         return [word.removesuffix(".0") if self.numbers else word for word in self.texts]
 
     @property
@@ -37,13 +37,13 @@ class SettingValues:
         return self.numbers is not None and spans_decades(self.numbers)
 
     def position(self, word: str) -> float:
-        """Along an axis."""
+        """Return a value's position along an axis."""
         number = self.texts.index(word)
         return float(number) if self.numbers is None else self.numbers[number]
 
 
 def setting_values(key: str, identities: Sequence[FlatSettings]) -> SettingValues:
-    """BadInput when there are not two of them at least."""
+    """Return the values of a setting; raises BadInput if there are fewer than two."""
     if key in NAMED_ALREADY:
         raise BadInput(f"--over {key}: runs are told apart by it already; name a setting")
     words = list(dict.fromkeys(word for word in setting_texts(key, identities) if word is not None))
@@ -62,7 +62,7 @@ def setting_values(key: str, identities: Sequence[FlatSettings]) -> SettingValue
 
 
 def setting_texts(key: str, identities: Sequence[FlatSettings]) -> list[str | None]:
-    """Each one's value; None where there is none."""
+    """Return each scenario's value of a setting; None where it has none."""
     tables = [
         {name[len(key) + 1 :]: text for name, text in flat.items() if _belongs(name, key)}
         for flat in identities
@@ -71,7 +71,7 @@ def setting_texts(key: str, identities: Sequence[FlatSettings]) -> list[str | No
 
 
 def without_settings(flat: FlatSettings, keys: Iterable[str]) -> dict[str, str]:
-    """All other settings."""
+    """Return all settings except these."""
     unwanted = tuple(keys)
     return {
         name: text for name, text in flat.items() if not any(_belongs(name, k) for k in unwanted)
@@ -84,7 +84,7 @@ def varies(key: str, identities: Sequence[FlatSettings]) -> bool:
 
 
 def spans_decades(numbers: Iterable[float]) -> bool:
-    """Whether they are so far apart that only a logarithmic axis shows them all."""
+    """Whether the numbers are so far apart that only a logarithmic axis shows them all."""
     known = list(numbers)
     return min(known) > 0 and math.log10(max(known) / min(known)) > _DECADES
 
@@ -94,7 +94,7 @@ def _belongs(name: str, key: str) -> bool:
 
 
 def _word(table: Mapping[str, str], tables: Sequence[Mapping[str, str]]) -> str:
-    """Of a link or device its profile, and what else tells it from others with that profile."""
+    """Describe a link or device by its profile, and by how it differs from others with it."""
     if "" in table:
         return table[""]  # a setting that is no table
     if all(name.partition(".")[0].isdecimal() for name in table):
@@ -107,7 +107,7 @@ def _word(table: Mapping[str, str], tables: Sequence[Mapping[str, str]]) -> str:
 
 
 def _names(identities: Sequence[FlatSettings]) -> list[str]:
-    """Every setting; of links and devices also the whole."""
+    """Return every setting, including links and devices as a whole."""
     names = dict.fromkeys(name for flat in identities for name in flat)
     wholes = [name.rpartition(".")[0] for name in names if name.endswith(".profile")]
     return [name for name in (*names, *wholes) if name not in NAMED_ALREADY]

@@ -1,4 +1,4 @@
-"""A comparison for the terminal and as Markdown."""
+"""The table of a comparison for the terminal and as Markdown."""
 
 from collections.abc import Iterator
 from itertools import chain
@@ -16,7 +16,7 @@ _ROOMY = 96  # columns
 
 
 def show(comparison: Comparison, console: Console) -> None:
-    """One table for each section, then what has to be known besides."""
+    """Print one table for each section, then warnings, notes and the runs left out."""
     time = unit_of_time(comparison)
     for section in comparison.sections:
         console.print(section_table(section, time, console.width))
@@ -32,7 +32,7 @@ def show(comparison: Comparison, console: Console) -> None:
 
 
 def section_table(section: Section, time: Unit, width: int) -> Table:
-    """What can wrap is the label and the time; what there is no room for is left out."""
+    """Build a section's table; columns that do not fit the width are left out."""
     narrow = width < _ROOMY
     table = Table(
         title=Text(heading(section), style="bold"),
@@ -60,7 +60,7 @@ def section_table(section: Section, time: Unit, width: int) -> Table:
 
 
 def _fits(column: Column, section: Section, width: int) -> bool:
-    """Whether a terminal of this width has the column."""
+    """Whether a terminal of this width shows the column."""
     if not section.has_target and column.shown.always_without_target:
         return True
     return width >= column.shown.from_width and (
@@ -69,7 +69,7 @@ def _fits(column: Column, section: Section, width: int) -> bool:
 
 
 def markdown(comparison: Comparison) -> str:
-    """GitHub's tables, one for each section."""
+    """Return GitHub tables, one for each section."""
     time = unit_of_time(comparison)
     parts = ["\n".join(_markdown_section(section, time)) for section in comparison.sections]
     remarks = chain(comparison.warnings, comparison.notes, _left_out(comparison))
@@ -97,11 +97,11 @@ def _left_out(comparison: Comparison) -> Iterator[str]:
 
 
 def markdown_line(words: list[str]) -> str:
-    """A row of GitHub's tables."""
+    """Return one row of a GitHub table."""
     return f"| {' | '.join(map(escaped, words))} |"
 
 
 def escaped(words: str) -> str:
-    """So that Markdown takes no sign of it for one of its own."""
+    """Escape the characters that have a meaning in Markdown."""
     plain = " ".join(words.split())
     return "".join(f"\\{sign}" if sign in "\\|*_`<>[]" else sign for sign in plain)

@@ -1,4 +1,4 @@
-"""The words of a comparison table, the same for the terminal and for Markdown."""
+"""The texts of a comparison table, the same for the terminal and for Markdown."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping
@@ -28,7 +28,7 @@ _SIZES = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 
 @dataclass(frozen=True)
 class Unit:
-    """What a column of numbers is divided by and called, and its digits after the point."""
+    """The unit of a column: its size, its name, and the number of decimals."""
 
     scale: float
     name: str
@@ -37,7 +37,7 @@ class Unit:
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a comparison table: its header, what it says of a group, when it is shown."""
+    """A column of a comparison table: its header, its text for a group, when it is shown."""
 
     name: str  # with a line break where the terminal breaks it
     cell: Callable[[Group], str]
@@ -47,7 +47,7 @@ class Column:
 
     @property
     def header(self) -> str:
-        """In one line."""
+        """The header on one line."""
         return self.name.replace("-\n", "-").replace("\n", " ")
 
 
@@ -62,7 +62,7 @@ _FIXED = {
 
 
 def unit_of_time(comparison: Comparison) -> Unit:
-    """The same in all sections, so that times can be compared by eye; the smallest decides."""
+    """Choose one unit of time for all sections, suited to the smallest time."""
     to_target, risen = _means(comparison, TIME), _means(comparison, RISE_TIME)
     times = [mean for mean in to_target or risen if mean > 0] or [0.0]
     scale, name = time_unit(min(times))
@@ -70,7 +70,7 @@ def unit_of_time(comparison: Comparison) -> Unit:
 
 
 def columns(section: Section, time: Unit) -> list[Column]:
-    """The columns of a section's table, from left to right."""
+    """Return the columns of a section's table, from left to right."""
     units = _FIXED | {Kind.TIME: time, Kind.SIZE: _unit_of_size(section)}
     return [
         Column("variant", lambda group: group.label, in_words=True, wraps=True),
@@ -91,7 +91,7 @@ def _metric_columns(section: Section, units: Units) -> Iterator[Column]:
 
 
 def heading(section: Section) -> str:
-    """The section's name and what had to be reached."""
+    """Return the section's name and its target."""
     targets = sorted({group.target for group in section.groups if group.target is not None})
     if not targets:
         return f"{section.title}: no target" + rho_suffix(section.groups).replace(" at", ",")
@@ -100,7 +100,7 @@ def heading(section: Section) -> str:
 
 
 def notes(section: Section) -> Iterator[str]:
-    """What the numbers of a section need to be understood."""
+    """Yield what a reader needs to know to understand a section's numbers."""
     if any(group.arrivals and not group.all_reached for group in section.groups):
         yield "* over those of its runs that reached the target"
     for metric in all_metrics():
@@ -160,7 +160,7 @@ def _count(section: Section, group: Group) -> str:
 
 
 def _plain(metric: Metric, units: Units, group: Group) -> str:
-    """The mean, and in brackets that of the metric beside it."""
+    """Return the mean and, in brackets, that of the metric shown with it."""
     words, beside = _mean(group.spread(metric), units[metric.kind]), metric.in_brackets
     if words == _NONE or beside is None:
         return words
@@ -168,7 +168,7 @@ def _plain(metric: Metric, units: Units, group: Group) -> str:
 
 
 def _explained(metric: Metric, units: Units, group: Group) -> str:
-    """The mean and the deviation of a metric of the way to the target, or why there is none."""
+    """Return mean and deviation of a metric at the target, or why there is none."""
     if group.target is None:
         return "no target"
     found, unit = group.spread(metric), units[metric.kind]
@@ -184,7 +184,7 @@ def _explained(metric: Metric, units: Units, group: Group) -> str:
 
 
 def _below(accuracy: float) -> str:
-    """Rounded down: what fell short of the target must not read like it."""
+    """Round down, so that what fell short of the target does not look as if it had reached it."""
     return percent(math.floor(1000 * accuracy + 1e-6) / 1000)
 
 

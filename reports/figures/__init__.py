@@ -1,1 +1,1 @@
-"""Everything that is drawn."""
+"""All figures."""

@@ -22,7 +22,7 @@ _CROWDED = 40  # from so many rounds on, a dot for each hides the curve
 
 @dataclass(frozen=True)
 class _Panel:
-    """The accuracies over one horizontal axis, and how the target was reached on it."""
+    """The accuracies along one horizontal axis, and how the target was reached on it."""
 
     label: str
     whole_numbers: bool
@@ -48,9 +48,10 @@ def draw_accuracy(
     evaluated_models: str,
     events: Sequence[Event] = (),
 ) -> None:
-    """Two panels with the same vertical axis; a run without evaluations says so instead.
+    """Draw two panels with the same vertical axis.
 
-    What happened to the network meanwhile is marked along the axis of time.
+    What happened to the network is marked along the time axis. Without evaluations, the panels say
+    so.
     """
     figure = new_figure(11, 5)
     axes = figure.subplots(1, 2, sharey=True)
@@ -65,12 +66,12 @@ def draw_accuracy(
 
 
 def time_unit(seconds: float) -> tuple[float, str]:
-    """The unit to write such a time in, and its length in seconds."""
+    """Return the length in seconds and the name of the unit that suits such a time."""
     return next(((size, unit) for limit, size, unit in _UNITS if seconds >= limit), (1.0, "s"))
 
 
 def _last_evaluated(rows: list[RoundRow]) -> float:
-    """Where the curve ends, in seconds."""
+    """Return the second at which the curve ends."""
     return max((row.elapsed_seconds for row in rows if row.accuracy is not None), default=0.0)
 
 

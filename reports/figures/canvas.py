@@ -1,4 +1,4 @@
-"""What all figures share: how they are made and saved, and the colours of their lines."""
+"""What all figures share: how they are created and saved, and the markers of their lines."""
 
 import io
 from pathlib import Path
@@ -25,7 +25,7 @@ def new_figure(
     hspace: float | None = None,
     wspace: float | None = None,
 ) -> Figure:
-    """A figure of so many inches, drawn without a display."""
+    """Create a figure of this size in inches, without a display."""
     layout = ConstrainedLayoutEngine(w_pad=pad, h_pad=pad, hspace=hspace, wspace=wspace)
     figure = Figure(figsize=(width, height), dpi=150, layout=layout)
     FigureCanvasAgg(figure)
@@ -33,14 +33,14 @@ def new_figure(
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Whole or not at all."""
+    """Save as PNG, atomically."""
     image = io.BytesIO()
     figure.savefig(image, format="png", facecolor="white")
     write_bytes_atomically(path, image.getvalue())
 
 
 def save_for_print(figure: Figure, path: Path) -> None:
-    """As SVG and PDF beside each other, with text that stays text, the same bytes every time."""
+    """Save as SVG and PDF with selectable text; equal figures give equal bytes."""
     for ending, metadata in (("svg", {"Date": None}), ("pdf", {"CreationDate": None})):
         drawn = io.BytesIO()
         settings: Any = {"svg.fonttype": "none", "svg.hashsalt": path.name, "pdf.fonttype": 42}
@@ -50,6 +50,6 @@ def save_for_print(figure: Figure, path: Path) -> None:
 
 
 def plain_frame(axes: Axes) -> None:
-    """A pale grid, and no lines where there is no scale."""
+    """Add a pale grid, and remove the frame lines that carry no scale."""
     axes.grid(alpha=0.3)
     axes.spines[["top", "right"]].set_visible(False)

@@ -1,4 +1,4 @@
-"""cells.png: accuracy at every rho against elapsed time, and in the end against rho."""
+"""cells.png: accuracy at every rho against elapsed time, and final accuracy against rho."""
 
 from pathlib import Path
 from textwrap import wrap
@@ -23,7 +23,7 @@ _LEAST_HEIGHT = 0.1  # of the right panel, so that noise does not look like a tr
 def draw_cells(
     path: Path, summary: Summary, rows: list[RoundRow], cells: CellScores, links: str
 ) -> None:
-    """Two panels; a run without evaluations says so instead."""
+    """Draw both panels; a run without evaluations says so instead."""
     figure = new_figure(11, 5)
     over_time, over_rho = figure.subplots(1, 2)
     models = "global model" if cells.has_cloud else "edges' models (mean)"
@@ -51,7 +51,10 @@ def _draw_times(axes: Axes, rows: list[RoundRow], cells: CellScores) -> None:
 
 
 def _curves(rows: list[RoundRow], cells: CellScores) -> dict[_Curve, list[float]]:
-    """With the rho that each is of: a global model is as good at one as at another."""
+    """Return each distinct curve with the values of rho it belongs to.
+
+    A global model is equally good at every rho, so its curves coincide.
+    """
     curves: dict[_Curve, list[float]] = {}
     for rho in cells.rho:
         found = [(row.elapsed_seconds, cells.of_run(row.round, rho)) for row in rows]

@@ -1,4 +1,4 @@
-"""The colours of all figures and of the report; reports/page/style.css has them as well."""
+"""The colours of all figures and of the report; keep reports/page/style.css in step."""
 
 from contracts.events import Phase
 

@@ -1,4 +1,4 @@
-"""comparison.png: accuracy against elapsed time (or rounds) of all groups, a panel a section."""
+"""comparison.png: accuracy against elapsed time (or rounds), one panel for each section."""
 
 import math
 from collections.abc import Callable, Iterable
@@ -30,7 +30,7 @@ class _Axis:
 
 
 def draw_comparison(path: Path, comparison: Comparison, over_rounds: bool = False) -> None:
-    """Thick: the mean over the seeds; thin: each seed; diamonds: the mean way to the target."""
+    """Draw thick lines for means over seeds, thin ones for seeds, diamonds at the target."""
     axis = _axis(comparison, over_rounds)
     looks = line_styles(comparison)
     count = len(comparison.sections)
@@ -53,12 +53,12 @@ def draw_comparison(path: Path, comparison: Comparison, over_rounds: bool = Fals
 
 
 def clock_names(comparison: Comparison) -> str:
-    """Usually one."""
+    """Return the clocks that the runs used, usually one."""
     return " and ".join(sorted({run.clock for group in comparison.groups for run in group.runs}))
 
 
 def figure_with_panels(count: int) -> tuple[Figure, int, int]:
-    """Big enough for so many panels, without their legend; and the panels' rows and columns."""
+    """Create a figure for this many panels; also return their rows and columns."""
     columns = 1 if count == 1 else 2 if count in (2, 4) else 3
     rows = math.ceil(count / columns)
     width, height = (9.0, 5.2) if count == 1 else (4.6 * columns, 3.5 * rows + 0.4)
@@ -66,7 +66,7 @@ def figure_with_panels(count: int) -> tuple[Figure, int, int]:
 
 
 def mean_curve(runs: Iterable[Run]) -> list[Point]:
-    """Round by round, as far as all of them were evaluated."""
+    """Return the mean over these runs for each round in which all of them were evaluated."""
     by_run = [{point.round: point for point in run.points} for run in runs]
     common = sorted(set.intersection(*(set(points) for points in by_run)))
     return [
@@ -135,7 +135,7 @@ def _draw_group(panel: Axes, group: Group, axis: _Axis, look: LineStyle, place: 
 
 
 def _heights(section: Section, targets: list[float]) -> tuple[float, float]:
-    """Without the first steep rise, which would press all that matters into a corner."""
+    """Return the vertical limits without the first steep rise, which would squash the rest."""
     lows, highs = list(targets), list(targets)
     for group in section.groups:
         for run in group.runs:
@@ -147,7 +147,7 @@ def _heights(section: Section, targets: list[float]) -> tuple[float, float]:
 
 
 def _draw_target(panel: Axes, target: float, early: bool) -> None:
-    """With its name where the curves are not: before them, or under them when they rise early."""
+    """Draw the target with its label away from the curves: before them, or below early risers."""
     panel.axhline(target, color=_TARGET, linestyle=(0, (4, 3)), linewidth=1.2, zorder=2)
     panel.annotate(
         f"target {100 * target:g} %",
@@ -164,7 +164,7 @@ def _draw_target(panel: Axes, target: float, early: bool) -> None:
 
 
 def _draw_arrival(panel: Axes, group: Group, axis: _Axis, look: LineStyle) -> None:
-    """A diamond on the target's line; hollow when some of the runs never came there."""
+    """Draw a diamond on the target's line, hollow if some runs never reached it."""
     found = group.spread(ROUNDS if axis.whole_numbers else TIME)
     if found is None or group.target is None:
         return

@@ -1,4 +1,4 @@
-"""How the groups of a comparison look in its figures, and the legend that says so."""
+"""The line styles of the groups of a comparison, and the legend that explains them."""
 
 import math
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ _DASHES: tuple[Any, ...] = ("-", (0, (6, 2)), (0, (3, 1.5)), (0, (6, 2, 1.5, 2))
 
 
 def line_styles(comparison: Comparison) -> dict[str, LineStyle]:
-    """The same look for the same label in all panels; readable without the colours."""
+    """Return one style for each label, the same in all panels and legible without colours."""
     labels = dict.fromkeys(group.label for group in comparison.groups)
     return {
         label: {
@@ -31,12 +31,12 @@ def line_styles(comparison: Comparison) -> dict[str, LineStyle]:
 
 
 def draw_legend(figure: Figure, comparison: Comparison, looks: dict[str, LineStyle]) -> int:
-    """What the lines and diamonds mean; the number of the legend's lines."""
+    """Draw the legend of lines and diamonds; return its number of lines."""
     return place_legend(figure, _entries(comparison, looks))
 
 
 def place_legend(figure: Figure, entries: Sequence[tuple[Line2D, str]]) -> int:
-    """Below the panels, in as few lines as fit; their number."""
+    """Place a legend below the panels in as few lines as fit; return their number."""
     lines, labels = zip(*entries, strict=True)
     for rows in range(1, len(entries) + 1):
         legend = figure.legend(
@@ -55,7 +55,7 @@ def place_legend(figure: Figure, entries: Sequence[tuple[Line2D, str]]) -> int:
 
 
 def legend_entry(label: str, look: LineStyle) -> tuple[Line2D, str]:
-    """A curve's line and name."""
+    """Return a curve's line and label."""
     return Line2D([], [], **look, linewidth=2, markersize=6), wrap_text(label, 60)
 
 
@@ -74,6 +74,6 @@ def _entries(comparison: Comparison, looks: dict[str, LineStyle]) -> list[tuple[
 
 
 def wrap_text(words: str, width: int) -> str:
-    """Broken at blanks, and with no sign that matplotlib takes for a formula's."""
+    """Wrap at spaces, and escape what matplotlib would read as a formula."""
     lines = wrap(words, width, break_long_words=False, break_on_hyphens=False)
     return "\n".join(lines).replace("$", r"\$")

@@ -1,7 +1,7 @@
-"""data.png: which client has how many samples of which class (FedRL, Fig. 3), for any scenario.
+"""data.png: how many samples of each class every client has (FedRL, Fig. 3), for any scenario.
 
-Classes up, clients along, the darker the more; a square without colour is a class that the client
-has nothing of. Above that all samples of each client.
+Classes run upwards and clients to the right; darker squares mean more samples, and a square without
+colour means none. The bars above show each client's total.
 """
 
 from pathlib import Path
@@ -21,7 +21,7 @@ _PALE_TO_DARK = LinearSegmentedColormap.from_list("samples", ["#D6E6F2", COLOURS
 
 
 def draw_data(path: Path, title: str, held: Holdings) -> None:
-    """The grid of clients and classes, and the bars above it."""
+    """Draw the grid of clients and classes, and the bars above it."""
     clients, classes = held.counts.shape
     width = min(_WIDEST, max(5.0, 1.8 + _SQUARE * clients))
     height = min(_HIGHEST, max(2.2, _SQUARE * classes))
@@ -65,5 +65,5 @@ def _write_numbers(axes: Axes, counts: np.ndarray) -> None:
 
 
 def _step(count: int) -> int:
-    """So that there are some twenty names, at round numbers."""
+    """Return the distance between labels that leaves about twenty of them, at round numbers."""
     return next(step for step in (1, 2, 5, 10, 20, 50, 100, 200, 500) if count <= 22 * step)

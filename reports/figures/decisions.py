@@ -1,4 +1,4 @@
-"""What the method decided, round by round: decisions.png, from the cloud's aggregations."""
+"""decisions.png: what the method decided in each round, from the top server's aggregations."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -26,7 +26,7 @@ _MOST_NAMES = 10  # with more children than that the lines have no names
 
 
 def decisions(events: Iterable[Event], server: str) -> Decisions:
-    """Every figure that this server's method recorded for each of its children."""
+    """Return every number that this server's method recorded for each of its children."""
     found: Decisions = defaultdict(lambda: defaultdict(list))
     for event in events:
         if event.phase != Phase.AGGREGATE or event.node != server:
@@ -43,7 +43,7 @@ def decisions(events: Iterable[Event], server: str) -> Decisions:
 
 
 def draw_decisions(path: Path, title: str, found: Decisions) -> None:
-    """One panel for each kind of decision; nothing when the method decided nothing."""
+    """Draw one panel for each kind of decision; nothing if there are none."""
     if not found:
         return
     figure = new_figure(5.5 * len(found), 4.2)

@@ -1,4 +1,4 @@
-"""dissimilarity.csv and .png: how far gradients were apart, if a run measured it (FSL, Fig. 9)."""
+"""dissimilarity.csv and .png: how far apart gradients were, if a run measured it (FSL, Fig. 9)."""
 
 import csv
 import io
@@ -24,7 +24,7 @@ def report_dissimilarity(
     evaluations: Iterable[EvaluationLine],
     elapsed: Mapping[int, int],
 ) -> None:
-    """Nothing where nothing was measured; `elapsed` is in microseconds by round."""
+    """Write the table and the figure if anything was measured; `elapsed` is in microseconds."""
     rows = dissimilarity_rows(evaluations, elapsed)
     if rows:
         _write(files.dissimilarity, rows)
@@ -34,7 +34,7 @@ def report_dissimilarity(
 def dissimilarity_rows(
     evaluations: Iterable[EvaluationLine], elapsed: Mapping[int, int]
 ) -> list[Row]:
-    """Of those rounds that were measured, in their order."""
+    """Return the measurements in order of rounds."""
     found = [
         Row(
             line["round"],
@@ -57,7 +57,7 @@ def _write(path: Path, rows: list[Row]) -> None:
 
 
 def _draw(path: Path, name: str, rows: list[Row]) -> None:
-    """Over rounds, on a logarithmic axis: they span decades."""
+    """Draw them over rounds, on a logarithmic axis because they span decades."""
     figure = new_figure(7, 4)
     axes = figure.subplots()
     plain_frame(axes)

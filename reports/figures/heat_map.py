@@ -27,7 +27,7 @@ _LONG = 9  # letters that have room below a cell
 
 
 def draw_heat_maps(path: Path, over: SettingsComparison) -> None:
-    """The first setting to the right, the second upwards (downwards when it is no number)."""
+    """Draw the first setting to the right, the second upwards (downwards if not a number)."""
     across, up = over.axes
     maps = [(panel.title, series) for panel in over.panels for series in panel.series]
     columns = min(_MOST_COLUMNS, len(maps), max(2, 14 // len(across.texts)))
@@ -62,7 +62,7 @@ def draw_heat_maps(path: Path, over: SettingsComparison) -> None:
 
 
 def _scale(over: SettingsComparison) -> Normalize:
-    """One for all maps."""
+    """Return one colour scale for all maps."""
     groups = [group for panel in over.panels for group in panel.groups]
     spreads = [group.spread(FINAL) for group in groups]
     means = [found.mean for found in spreads if found is not None] or [0.0, 1.0]
@@ -89,7 +89,7 @@ def _draw_map(
 
 
 def _draw_cell(panel: Axes, x: int, y: int, group: Group | None, scale: Normalize) -> None:
-    """The mean in percent and the deviation over the seeds; pale where there is nothing."""
+    """Draw mean and deviation over the seeds in percent; a pale cell where there is nothing."""
     corner = (x - 0.5, y - 0.5)
     found = group.spread(FINAL) if group is not None else None
     if found is None:

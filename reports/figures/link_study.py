@@ -1,4 +1,4 @@
-"""links.png: time over the profiles of a tier, and below it what that time went into."""
+"""links.png: times over the profiles of a tier, and below them where the time went."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -38,7 +38,7 @@ _WIDE = 0.8  # of the place of a profile, for all of its bars
 
 
 def draw_link_study(path: Path, study: LinkStudy) -> None:
-    """A line for each method above, a bar for each below with the same mark on it."""
+    """Draw a line for each method above, and a bar with the same marker for each below."""
     over = study.over
     (axis,), panel = over.axes, over.panels[0]
     looks = line_styles(over.merged)

@@ -1,4 +1,4 @@
-"""Where the clients were: map.png of those that walk, membership.png of all that moved."""
+"""Where the clients were: map.png for walking clients, membership.png for all that moved."""
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
@@ -41,7 +41,7 @@ _NOTES = {  # what is marked in a client's row, how, and in words
 def draw_map(
     path: Path, title: str, plan: Plan, events: Sequence[Event], moves: Sequence[CompletedHandover]
 ) -> None:
-    """The cells from above and every client's way through them, in its home cell's colour."""
+    """Draw the cells from above and every client's path, in the colour of its home cell."""
     if plan.walk is None or plan.cells is None:
         return
     edges, radius = plan.cells.edges, plan.walk.radius
@@ -71,7 +71,7 @@ def draw_map(
 def draw_membership(
     path: Path, title: str, plan: Plan, events: Sequence[Event], in_range: ServersInRange
 ) -> None:
-    """A row for each client that moved: which cells it heard, side by side where they overlap."""
+    """Draw a row for each client that moved: the cells it heard, side by side if several."""
     shown, end = in_range.moved_clients[:_MOST_ROWS], _run_end(events)
     scale, unit = time_unit(end)
     edges = plan.cells.edges if plan.cells else ()
@@ -100,19 +100,19 @@ def draw_membership(
 
 
 def cell_colour(place: int) -> str:
-    """One for each cell, paler from the eighth on."""
+    """Return a colour for each cell, paler from the eighth on."""
     white = min(0.75, place // len(COLOURS) * 0.45)
     red, green, blue = (white + (1 - white) * c for c in to_rgb(COLOURS[place % len(COLOURS)]))
     return to_hex((red, green, blue))
 
 
 def _run_end(events: Iterable[Event]) -> float:
-    """When all was over that was not only planned."""
+    """Return when everything that really happened was over; plans may reach further."""
     return max((event.end for event in events if event.phase not in _OPEN_ENDED), default=0.0)
 
 
 def _paths(events: Iterable[Event], end: float) -> dict[str, list[Point]]:
-    """The corners of each client's way, and where it was in the end; events in order of time."""
+    """Return the corners of each client's path and its last position; events in order of time."""
     found: dict[str, list[Point]] = {}
     for leg in events:
         if leg.phase != Phase.LEG:
@@ -146,7 +146,7 @@ def _draw_cell(axes: Axes, edge: str, centre: Point, radius: float, colour: str)
 def _draw_paths(
     axes: Axes, paths: dict[str, list[Point]], homes: dict[str, int], wide: float
 ) -> None:
-    """The paler the more was walked."""
+    """Draw the paths, paler the more was walked."""
     walked = sum(dist(a, b) for p in paths.values() for a, b in pairwise(p))
     pale = max(0.2, min(0.8, 25 * wide / walked)) if walked else 0.8
     colours = [cell_colour(homes.get(client, 0)) for client in paths]
@@ -158,7 +158,7 @@ def _draw_paths(
 def _draw_points(
     axes: Axes, paths: dict[str, list[Point]], homes: dict[str, int], crossed: list[Point]
 ) -> list[Artist]:
-    """Where clients were at first and where they changed cells; what they look like, in words."""
+    """Draw starting points and places of handovers; return the legend's entries."""
     size = 36 if len(paths) <= 40 else 14
     starts = [path[0] for path in paths.values()]
     colours = [cell_colour(homes.get(client, 0)) for client in paths]
@@ -184,7 +184,7 @@ def _dot(face: str) -> dict[str, Any]:
 def _draw_bars(
     axes: Axes, in_range: ServersInRange, shown: list[str], colours: dict[str, str], scale: float
 ) -> None:
-    """For each stretch a bar, shared by the cells that are heard in it."""
+    """Draw a bar for each interval, divided among the cells heard in it."""
     corners, faces, right = [], [], axes.get_xlim()[1]
     for row, client in enumerate(shown):
         for interval in in_range.intervals(client):
@@ -200,7 +200,7 @@ def _draw_bars(
 def _draw_notes(
     axes: Axes, events: Sequence[Event], shown: list[str], scale: float
 ) -> list[Artist]:
-    """Marks in the clients' rows, and what they look like, in words."""
+    """Draw markers in the clients' rows; return the legend's entries."""
     handles: list[Artist] = []
     for phase, (marker, label) in _NOTES.items():
         found = [e for e in events if e.phase == phase and e.node in shown]

@@ -1,4 +1,4 @@
-"""Means over seeds along any axis, with their range; and an axis of accuracies around them."""
+"""Draw means over seeds along any axis, with their range, and format an axis of accuracies."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -22,7 +22,7 @@ RANGE_LEGEND_ENTRY = (
 def draw_means(
     panel: Axes, points: Sequence[tuple[float, Spread | None]], look: LineStyle, shift: float = 0.0
 ) -> None:
-    """A line with marks, broken where there is no number; from least to most a thin bar."""
+    """Draw a line with markers, broken where values are missing, and thin bars for the ranges."""
     moved = _moved(panel, shift)
     heights = [math.nan if spread is None else spread.mean for _, spread in points]
     places = [x for x, _ in points]
@@ -39,20 +39,20 @@ def draw_means(
 
 
 def draw_hollow(panel: Axes, x: float, y: float, look: LineStyle, shift: float = 0.0) -> None:
-    """One of the marks again, without its filling."""
+    """Draw one of the markers again, without its filling."""
     (mark,) = panel.plot([x], [y], look["marker"], color=look["color"], markersize=7, zorder=4)
     mark.set(markerfacecolor="white", markeredgewidth=1.5, transform=_moved(panel, shift))
 
 
 def side_by_side_offsets(count: int, groups: Iterable[Group]) -> list[float]:
-    """In points, for so many curves side by side; none when every group is one run."""
+    """Return offsets in points for this many curves; zero if every group is one run."""
     several = any(len(group.runs) > 1 for group in groups)
     apart = min(_APART, _ALL_APART / max(1, count)) if several else 0.0
     return [apart * (number - (count - 1) / 2) for number in range(count)]
 
 
 def format_accuracy_axis(panel: Axes, spreads: Iterable[Spread]) -> None:
-    """Percent, as high as these need it; without any the panel says so."""
+    """Format the axis in percent, as high as needed; say so if there are no values."""
     heights = [height for spread in spreads for height in (spread.least, spread.most)]
     if not heights:
         panel.text(0.5, 0.5, "no model was evaluated", ha="center", transform=panel.transAxes)

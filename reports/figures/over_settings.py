@@ -1,4 +1,4 @@
-"""comparison-over.png: how good and how fast the runs were over a setting's values."""
+"""comparison-over.png: accuracy and time over the values of a setting."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -47,7 +47,7 @@ class Times:
     metric: Metric
 
     def scaled(self, group: Group) -> Spread | None:
-        """A group's times in the unit of the panel."""
+        """Return a group's times in the unit of the panel."""
         found = group.spread(self.metric)
         if found is None:
             return None
@@ -57,7 +57,7 @@ class Times:
 
 
 def draw_over_settings(path: Path, over: SettingsComparison) -> None:
-    """One setting: a column for each scenario, accuracy above time; two: heat maps."""
+    """For one setting draw accuracy above time, a column a scenario; for two, heat maps."""
     if len(over.axes) > 1:
         draw_heat_maps(path, over)
         return
@@ -87,7 +87,7 @@ def draw_over_settings(path: Path, over: SettingsComparison) -> None:
 
 
 def panel_times(over: SettingsComparison, panel: Panel) -> Times:
-    """To the target, or of the whole run where there is none."""
+    """Choose the time to the target, or of the whole run where there is no target."""
     targets = sorted({group.target for group in panel.groups if group.target is not None})
     metric = TIME if targets else ELAPSED
     spreads = [group.spread(metric) for p in over.panels for group in p.groups]
@@ -108,7 +108,7 @@ def _draw_accuracies(
 def draw_times(
     axes: Axes, panel: Panel, axis: SettingValues, looks: dict[str, LineStyle], times: Times
 ) -> None:
-    """Their means over the axis, and above them who did not reach the target."""
+    """Draw mean times along the axis and, above them, the groups that missed the target."""
     plain_frame(axes)
     for series, shift in _side_by_side(panel):
         look = looks[series.label]
@@ -126,7 +126,7 @@ def draw_times(
 
 
 def _side_by_side(panel: Panel) -> list[tuple[Series, float]]:
-    """Each with its shift; lines across need none."""
+    """Return each series with its offset; lines across the panel need none."""
     have = [series for series in panel.series if not series.missing_settings]
     lack = [(series, 0.0) for series in panel.series if series.missing_settings]
     return [*zip(have, side_by_side_offsets(len(have), panel.groups), strict=True), *lack]
@@ -159,7 +159,7 @@ def _draw_across(axes: Axes, spread: Spread, look: LineStyle) -> None:
 def _draw_late(
     axes: Axes, late: list[Series], axis: SettingValues, looks: dict[str, LineStyle], band: float
 ) -> None:
-    """Who did not reach the target, and where, in a band above all times: a row for each."""
+    """Draw a band above all times with a row for each series that missed the target somewhere."""
     whole = Rectangle((0, 1 - band), 1, band, transform=axes.transAxes, color=_BAND, linewidth=0)
     axes.add_patch(whole).set_zorder(0)
     axes.annotate(
@@ -187,7 +187,7 @@ def _draw_late(
 
 
 def _format_time_axis(axes: Axes, known: list[Spread], band: float) -> None:
-    """From zero, or logarithmic when they are decades apart; with room for the band above."""
+    """Start at zero, or use a logarithmic axis for decades; leave room for the band."""
     if not known:
         axes.set_yticks([])
         return
@@ -206,7 +206,7 @@ def _format_time_axis(axes: Axes, known: list[Spread], band: float) -> None:
 
 
 def format_value_axis(axes: Axes, axis: SettingValues, columns: int) -> None:
-    """Every value is named, except where names would lie on each other."""
+    """Label every value, except where labels would overlap."""
     places = [axis.position(word) for word in axis.texts]
     if axis.logarithmic:
         axes.set_xscale("log")

@@ -1,4 +1,4 @@
-"""Each chart as SVG and PDF for a paper: one column wide, eight points, the same colours."""
+"""Every chart as SVG and PDF for a paper: one column wide, eight points, the same colours."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -40,7 +40,7 @@ _NAME_LETTERS = 22  # in one line beside a bar
 def write_figures(
     directory: Path, runs: Sequence[RunRecords], round: int | None = None
 ) -> list[str]:
-    """All figures that these runs have anything for; their names without the endings."""
+    """Draw every figure that these runs have data for; return the names without endings."""
     with rc_context(STYLE):
         drawn = {
             "accuracy-time": _accuracy(runs, over_time=True),
@@ -84,7 +84,7 @@ def _accuracy(runs: Sequence[RunRecords], over_time: bool) -> Figure | None:
 
 
 def _shares(runs: Sequence[RunRecords]) -> Figure | None:
-    """A bar for each run: what its elapsed time went into."""
+    """Draw a bar for each run that shows where its elapsed time went."""
     known = [run for run in runs if run.bottleneck]
     if not known:
         return None
@@ -106,7 +106,7 @@ def _shares(runs: Sequence[RunRecords]) -> Figure | None:
 
 
 def _bytes(runs: Sequence[RunRecords]) -> Figure | None:
-    """What each tier's links carried, up and down."""
+    """Draw what each tier's links carried, up and down."""
     names, up, down = [], [], []
     for run, label in zip(runs, run_labels(runs), strict=True):
         totals = run.link_totals

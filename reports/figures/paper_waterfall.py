@@ -15,7 +15,7 @@ _BAR = 0.7  # of a row's height
 
 
 def draw_waterfall(records: RunRecords, width: float, round: int | None) -> Figure | None:
-    """Of the given round, or of the second: the first one's connections are new."""
+    """Draw the given round, or the second one: in the first, connections are still new."""
     plan, paths = records.plan, records.critical_paths
     if plan is None or not paths:
         return None

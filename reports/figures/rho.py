@@ -1,4 +1,4 @@
-"""comparison-rho.png: final accuracy against rho, a line for each group, a panel a section."""
+"""comparison-rho.png: final accuracy against rho, a line a group, a panel a section."""
 
 from pathlib import Path
 
@@ -25,7 +25,7 @@ _MOST_TICKS = 8
 
 
 def draw_rho(path: Path, curves: RhoCurves) -> None:
-    """The mean over the seeds, and their range."""
+    """Draw the mean over the seeds, and their range."""
     looks = line_styles(curves.comparison)
     drawn = [curve for by_group in curves.sections.values() for curve in by_group]
     entries = [

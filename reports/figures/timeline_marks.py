@@ -1,4 +1,4 @@
-"""What happened to the network, marked along an axis of elapsed time."""
+"""Mark what happened to the network along an axis of elapsed time."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -30,7 +30,7 @@ _LETTER_WIDTH = 0.022  # of the axis, so that letters do not lie on each other
 
 @dataclass(frozen=True)
 class TimelineMarks:
-    """Times in seconds; a change is a crash, a restart or a link that became another."""
+    """Times in seconds; a change is a crash, a restart or a link with a new profile."""
 
     handovers: tuple[float, ...]
     outages: tuple[tuple[float, float], ...]
@@ -41,7 +41,7 @@ class TimelineMarks:
 
 
 def timeline_marks(events: Iterable[Event], until: float) -> TimelineMarks:
-    """All that began until then; a plain run has none."""
+    """Return what began up to that time; an uneventful run has nothing."""
     moves, outages = [], []
     changes: dict[tuple[float, str], list[Event]] = defaultdict(list)
     for event in events:
@@ -57,7 +57,7 @@ def timeline_marks(events: Iterable[Event], until: float) -> TimelineMarks:
 
 
 def draw_timeline_marks(figure: Figure, axes: Axes, found: TimelineMarks, scale: float) -> None:
-    """Ticks, spans and lines behind the curve, and below the figure what they are."""
+    """Draw ticks, spans and lines behind the curve, and a legend below the figure."""
     if not found:
         return
     handles = [
@@ -106,7 +106,7 @@ def _draw_changes(axes: Axes, found: TimelineMarks, scale: float) -> list[Artist
 
 
 def _draw_ticks(axes: Axes, times: list[float], colour: str, low: float) -> None:
-    """A row of them, from that height of the axes on; pale where there are many."""
+    """Draw a row of ticks at this height of the axes, pale if there are many."""
     pale = max(0.15, min(1.0, _CROWDED / len(times)))
     lines = axes.vlines(times, low, low + 0.03, color=colour, alpha=pale, linewidth=1.2)
     lines.set(transform=axes.get_xaxis_transform(), zorder=1)
@@ -119,7 +119,7 @@ def _tick(colour: str, label: str) -> Line2D:
 
 
 def _draw_letters(axes: Axes, places: list[float]) -> None:
-    """Above the lines, side by side where these are close."""
+    """Draw letters above the lines, moved apart where lines are close."""
     wide = _LETTER_WIDTH
     for i in range(1, len(places)):
         places[i] = max(places[i], places[i - 1] + wide)

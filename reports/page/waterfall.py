@@ -14,9 +14,9 @@ _SHOWN = PHASES[:-1]  # what is left blank was waiting
 
 
 def waterfall(records: RunRecords, nodes: dict[str, int], most_bars: int) -> dict[str, Any]:
-    """Rounds with their bars, each as node, phase, start, length (microseconds), peer or -1.
+    """Return the bars and the critical path of each round.
 
-    Times count from the round's start. With more bars than wanted some rounds are left out.
+    A page holds only so many bars; beyond that, some rounds are left out.
     """
     bars: dict[int, list[Event]] = defaultdict(list)
     for event in records.events:
@@ -36,7 +36,7 @@ def waterfall(records: RunRecords, nodes: dict[str, int], most_bars: int) -> dic
 
 
 def _kept(rounds: list[int], bars: int, most: int) -> list[int]:
-    """The first and the last, and between them every so manieth."""
+    """Keep the first and last rounds and evenly spaced ones between."""
     if bars <= most or len(rounds) < 3:
         return rounds
     room = max(2, most * len(rounds) // bars)

@@ -46,7 +46,7 @@ class CellScores:
         return mean_of_all(accuracy_at(by_class, self._main[cell], rho) for cell in where)
 
     def of_run(self, round: int, rho: float) -> float | None:
-        """The mean over the edges' models, each in its cell; with a cloud the global model's."""
+        """Return the run's accuracy: the global model's, or the mean of the edges' models."""
         return mean_of_all(self.accuracy(round, key, rho) for key in self._used)
 
     def of_average(self, round: int, rho: float) -> float | None:

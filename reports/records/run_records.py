@@ -50,7 +50,7 @@ class RunRecords:
 
     @cached_property
     def plan(self) -> Plan | None:
-        """None as long as there is none; KeyError, TypeError or ValueError when it is broken."""
+        """None if there is no plan; raises KeyError, TypeError or ValueError if it is broken."""
         path = self.files.plan
         return Plan.from_json(path.read_text(encoding="utf-8")) if path.exists() else None
 
