@@ -16,7 +16,8 @@ _SHOWN = PHASES[:-1]  # what is left blank was waiting
 def waterfall(records: RunRecords, nodes: dict[str, int], most_bars: int) -> dict[str, Any]:
     """Return the bars and the critical path of each round.
 
-    A page holds only so many bars; beyond that, some rounds are left out.
+    A bar is node, phase, start, length and peer (-1 for none), with times in microseconds since
+    the round's start. With more than `most_bars` bars, some rounds are left out.
     """
     bars: dict[int, list[Event]] = defaultdict(list)
     for event in records.events:
