@@ -21,7 +21,9 @@ def result_table(summary: Summary) -> Table:
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold", max_width=58)
     for label, words, style in _rows(summary):
-        table.add_row(label, Text(words), style=style)  # Text: brackets in it are no markup
+        table.add_row(
+            label, Text(words), style=style
+        )  # as Text, so that brackets are not taken for markup
     return table
 
 

@@ -13,8 +13,8 @@ from reports.bottleneck.used_links import DIRECTION_OF_PHASE, UsedLinks
 from reports.records.events import Event
 
 WAIT = Phase.WAIT
-BOTH_DIRECTIONS = "links"  # as a phase: a tier's up and down together
-_ONE_SIDED = 2 / 3  # so much of a tier's time in one direction: the other does not matter
+BOTH_DIRECTIONS = "links"  # in place of a phase: both directions of a tier together
+_ONE_SIDED = 2 / 3  # with this share of a tier's time in one direction, the other does not matter
 
 Seconds = dict[str, float]
 

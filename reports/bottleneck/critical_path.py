@@ -135,7 +135,7 @@ def _retrace_device(walk: "_Walk", index: PhaseIndex, upload: Event, local_round
     began = min(own.start, upload.start) if own else upload.start
     download = index.phase(upload.node, Phase.DOWNLOAD, local_round, upload.peer)
     if download is not None and download.end > began:
-        walk.take(download)  # it began before all of the model was there
+        walk.take(download)  # it began before the whole model had arrived
         return
     for event in index.before(upload.node, began):
         walk.take(event)
@@ -162,7 +162,7 @@ class _Walk:
             return
         self._wait(event.end)
         self._step(event.node, event.phase, event.start, event.peer)
-        # Before a download it was its sender who had not sent yet.
+        # Before a download, it was the sender that had not sent yet.
         sender = event.peer if event.phase == Phase.DOWNLOAD else None
         self._waiting = sender or event.node
 

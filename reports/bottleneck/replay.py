@@ -21,10 +21,10 @@ from netem.transfer_time import Transfer
 from reports.bottleneck.used_links import DIRECTION_OF_PHASE, UP, UsedLinks
 from reports.records.events import Event
 
-# What a node gets on after.
+# The phases after which a node continues.
 _OWN = (Phase.COMPUTE, Phase.AGGREGATE, Phase.DOWNLOAD, Phase.DEADLINE)
 _PHASES = (*_OWN, Phase.SUPPLY, Phase.UPLOAD, Phase.ABANDONED)
-_GRAIN = 1e-6  # seconds: what began so little before another ended may have waited for it
+_GRAIN = 1e-6  # seconds: a phase that began this little before another ended may have waited for it
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ class Replay:
         rate = inf if own.rate is None else own.rate
         was = _times(size, rate, own.delay, trip)
         now = _times(size, rate * faster, own.delay * change.delay, trip * change.delay)
-        # Packets out of order or lost make TCP recover, which takes round trips.
+        # When packets are lost or reordered, TCP needs round trips to recover.
         erratic = (own.jitter > 0 or own.loss > 0) and not self._was_cut(event)
         return _changed(event.seconds, was, now, change.delay if erratic else 1.0)
 
@@ -168,7 +168,7 @@ class _Seen:
 
     def before(self, event: Event) -> Iterator[int]:
         if event.phase == Phase.ABANDONED:
-            return  # the timeline's hour is fixed
+            return  # its time is fixed by the timeline
         sends = event.phase in (Phase.DOWNLOAD, Phase.SUPPLY)
         origin = event.peer if sends and event.peer is not None else event.node
         for phase in _OWN:

@@ -16,10 +16,10 @@ from reports.bottleneck.replay import Change
 from reports.bottleneck.used_links import DOWN, UP
 from reports.bottleneck.what_if import WhatIf
 
-_DOMINANT = 0.6  # so much of a part's time at one node, ...
-_SLOWER = 1.1  # ... which usually takes so many times as long as the others: it is that node's
+_DOMINANT = 0.6  # a node is named if it has this share of a part's time ...
+_SLOWER = 1.1  # ... and usually takes this many times as long as the others
 
-Usual = Mapping[tuple[str, str], Mapping[str, float]]  # see usual_seconds
+Usual = Mapping[tuple[str, str], Mapping[str, float]]  # see mean_seconds_by_node
 
 
 def bottleneck_sentence(

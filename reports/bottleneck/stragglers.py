@@ -17,10 +17,10 @@ class Straggler:
 
     node: str
     rounds: int = 0  # in which its update arrived
-    last: int = 0  # of these, how often after all others
-    on_critical_path: int = 0  # of these, how often that set the global round's length
+    last: int = 0  # of these, how often it was the last
+    on_critical_path: int = 0  # of these, how often it set the global round's length
     others_waited_seconds: float = 0.0  # the others' mean wait for it, summed up
-    server_waited_seconds: float = 0.0  # since the last but one, summed up
+    server_waited_seconds: float = 0.0  # the server's wait since the last but one, summed up
 
     def row(self) -> dict[str, Any]:
         """Return the entry for summary.json."""
@@ -48,7 +48,7 @@ def _count(found: dict[str, Straggler], ends: dict[str, float]) -> None:
         found.setdefault(node, Straggler(node)).rounds += 1
     node = max(ends, key=lambda name: (ends[name], name))
     others = [end for name, end in ends.items() if name != node]
-    if others:  # an only child makes nobody wait but its server
+    if others:  # only the server waits for an only child
         straggler = found[node]
         straggler.last += 1
         straggler.others_waited_seconds += ends[node] - fmean(others)

@@ -11,7 +11,7 @@ from contracts.timeline import LinkChangeEvent
 from reports.records.events import Event
 
 UP, DOWN = "up", "down"
-# A supply goes ahead of the first model.
+# A supply is sent ahead of the first model.
 DIRECTION_OF_PHASE: dict[str, str] = {Phase.UPLOAD: UP, Phase.DOWNLOAD: DOWN, Phase.SUPPLY: DOWN}
 
 _Shapes = tuple[Shape, Shape]

@@ -12,7 +12,7 @@ from reports.bottleneck.replay import Change, Replay
 from reports.bottleneck.used_links import DOWN, UP
 from reports.wording import rate
 
-_WORTH_TRYING = 0.01  # so much of the time is in a part: see what a change there would do
+_WORTH_TRYING = 0.01  # try changes of parts that take at least this share of the time
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class WhatIf:
     words: str
     elapsed_seconds: float
     saving: float
-    rough: bool = False  # with jitter, loss, traces or other traffic TCP is not that regular
+    rough: bool = False  # jitter, loss, traces or other traffic make TCP irregular
 
     def row(self) -> dict[str, Any]:
         """Return the entry for summary.json."""

@@ -15,7 +15,7 @@ from reports.records.provenance import older_schema_warnings, provenance_differe
 from scenarios.suggestions import did_you_mean
 
 BEST = "best:"
-Target = float | Literal["baseline"] | None  # what the baseline reached at its end, or a number
+Target = float | Literal["baseline"] | None  # a number, or what the baseline reached
 _WORST_FIRST = ("distorted", "not known", "good", "exact")
 _TASK = tuple(f"task.{key}" for key in ("dataset", "model", "partition", "concentration"))
 
@@ -39,7 +39,7 @@ class Group:
     target: float | None
     target_by_seed: Mapping[int, float] = field(
         default_factory=dict
-    )  # the target, where seeds differ
+    )  # if each seed has its own target
 
     @cached_property
     def arrivals(self) -> list[tuple[Run, Point]]:
@@ -76,7 +76,7 @@ class Section:
 
     title: str
     groups: tuple[Group, ...]
-    baseline_name: str | None = None  # the baseline's label; or best: and how the labels start
+    baseline_name: str | None = None  # a label, or `best:` and a prefix of labels
 
     @property
     def has_target(self) -> bool:
@@ -180,7 +180,7 @@ def _sections(
         by_title.setdefault(_title(members[0]), []).append(members)
     tasks = {tuple(run.identity.get(key) for key in _TASK) for run in runs}
     if len(by_title) > 1 and len(by_title) == len(alike) and len(tasks) == 1:
-        # One run of each of several files with the same task: they can only be meant together.
+        # One run from each of several files with the same task: they are meant to be compared.
         title = ", ".join(text for text in tasks.pop() if text)
         return [(title, _groups(list(alike.values()), target, with_title=True))]
     titles = sorted(by_title, key=_natural)

@@ -6,7 +6,7 @@ from typing import Any
 # These change neither what is learned nor how long it takes on the emulated network.
 _NO_DIFFERENCE = ("seed", "about", "compute.workers")
 NAMED_ALREADY = ("name", "variant", "size")
-_MEASURED = "host"  # the device whose speed is found out anew before every run
+_MEASURED = "host"  # the device whose speed is measured before every run
 
 FlatSettings = Mapping[str, str]
 
@@ -52,7 +52,7 @@ def _flatten(tree: Any, place: str = "") -> Iterator[tuple[str, str]]:
         for key, value in tree.items():
             yield from _flatten(value, f"{place}.{key}" if place else str(key))
     elif isinstance(tree, list) and not tree:
-        yield place, "none"  # it is a value as well: not the same as a missing key
+        yield place, "none"  # an empty list is a value, unlike a missing key
     elif isinstance(tree, list):
         for number, value in enumerate(tree):
             yield from _flatten(value, f"{place}.{number}")

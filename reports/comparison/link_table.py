@@ -17,8 +17,8 @@ from reports.comparison.table import escaped, markdown_line
 from reports.wording import duration
 
 _NONE = "-"
-_SEEN = 0.005  # a share that is not rounded to 0 %
-_WORDS = ("profile", "method", "bottleneck")  # columns that are no numbers
+_SEEN = 0.005  # the smallest share that is not rounded to 0 %
+_WORDS = ("profile", "method", "bottleneck")  # columns of text
 
 
 def show(study: LinkStudy, console: Console) -> None:

@@ -36,7 +36,7 @@ class Visibility:
     # The others concern the terminal only; Markdown has room for everything.
     from_width: int = 0
     only_with_target: bool = False
-    always_without_target: bool = False  # where there is no target, at any width
+    always_without_target: bool = False  # shown at any width if there is no target
 
 
 ALWAYS = Visibility()
@@ -50,17 +50,17 @@ class Metric:
     # From a run and the round in which it reached the target (None if it never did).
     value_of: Callable[[Run, Point | None], float | None]
     kind: Kind
-    # Starts the names of the CSV columns; the part of the spread follows: final_accuracy_mean.
+    # Starts the names of the CSV columns; the statistic follows: final_accuracy_mean.
     csv: str
-    csv_statistics: tuple[Statistic, ...] = ("mean",)  # the parts that comparison.csv has
+    csv_statistics: tuple[Statistic, ...] = ("mean",)  # those that comparison.csv contains
     # None: no column of its own in tables. "{unit}" stands for the unit's name; the terminal
     # breaks the header where it has a line break.
     header: str | None = None
-    in_brackets: "Metric | None" = None  # shown behind this one in the same column
+    in_brackets: "Metric | None" = None  # shown after this one in the same column
     shown: Visibility = ALWAYS
-    # Whether the cell also has the deviation and says why there is no number.
+    # Whether the cell also shows the deviation, or says why there is no number.
     explained: bool = False
-    # Stands below a table when some runs of a group have no value; "{groups}" names those groups.
+    # Shown below a table if some runs of a group have no value; "{groups}" names those groups.
     note: str | None = None
     grid_place: int | None = None  # the position among the columns of comparison-over.csv, if any
 

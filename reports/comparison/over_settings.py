@@ -20,7 +20,7 @@ from reports.comparison.setting_values import (
 Place = tuple[str | None, ...]  # a value for each setting; None where the runs have no such setting
 
 MOST_KEYS = 2
-_MOST_NAMED = 4  # of the values that a series has no run at
+_MOST_NAMED = 4  # listed of the values at which a series has no run
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class SettingsComparison:
 
     axes: tuple[SettingValues, ...]
     panels: tuple[Panel, ...]
-    merged: Comparison  # its groups hold the runs of all values
+    merged: Comparison  # its groups contain the runs of all values
     notes: tuple[str, ...]
 
 

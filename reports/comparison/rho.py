@@ -132,7 +132,7 @@ def _mean_of_last(run: Run) -> dict[float, float] | None:
     except (OSError, UnreadableRecord):
         return None
     trained = {rho: [p for p in found if p.round > 0] for rho, found in points.items()}
-    # Of a run with few rounds the last five would be most of it: no measure of how it ended.
+    # In a short run the last five rounds are most of it, which says little about its end.
     if not trained or any(len(found) < 2 * _LAST for found in trained.values()):
         return None
     return {rho: fmean(p.accuracy for p in found[-_LAST:]) for rho, found in trained.items()}

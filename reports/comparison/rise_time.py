@@ -15,7 +15,7 @@ from statistics import fmean
 WINDOW = 20  # rounds
 _RISEN = 0.9
 _HALF = 0.5
-_ROUNDING = 1e-12  # of a mean that ought to be the threshold itself
+_ROUNDING = 1e-12  # tolerance for a mean that equals the threshold
 
 
 @dataclass(frozen=True)

@@ -106,7 +106,7 @@ def find_runs(place: Path) -> Iterator[Path]:
         yield place
         return
     for child in sorted(place.iterdir()):
-        # A link to a directory above would lead round in circles.
+        # A link to a parent directory would cause endless recursion.
         circular = child.is_symlink() and place.resolve().is_relative_to(child.resolve())
         if child.is_dir() and not child.name.startswith(".") and not circular:
             yield from find_runs(child)
@@ -162,7 +162,7 @@ def _scenario(records: RunRecords) -> dict[str, Any]:
     try:
         return Scenario.model_validate(records.scenario).model_dump(exclude_none=True)
     except ValidationError:
-        return records.scenario  # the schema has moved on since; the run is still worth comparing
+        return records.scenario  # written for another schema, but still worth comparing
 
 
 def _figures(summary: Mapping[str, Any]) -> dict[str, float]:

@@ -15,7 +15,7 @@ _UNITS: tuple[Callable[[str], float], ...] = (
     quantities.size_in_bytes,
     quantities.share,
 )
-_DECADES = 2  # numbers that span more than that stand on a logarithmic axis
+_DECADES = 2  # numbers that span more decades are put on a logarithmic axis
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class SettingValues:
 
     key: str
     texts: tuple[str, ...]
-    numbers: tuple[float, ...] | None  # None where not all of them are numbers
+    numbers: tuple[float, ...] | None  # None unless all of them are numbers
 
     @property
     def names(self) -> list[str]:
@@ -96,7 +96,7 @@ def _belongs(name: str, key: str) -> bool:
 def _word(table: Mapping[str, str], tables: Sequence[Mapping[str, str]]) -> str:
     """Describe a link or device by its profile, and by how it differs from others with it."""
     if "" in table:
-        return table[""]  # a setting that is no table
+        return table[""]  # the setting is not a table
     if all(name.partition(".")[0].isdecimal() for name in table):
         return ", ".join(table.values())
     profile = table.get("profile")

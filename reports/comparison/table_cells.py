@@ -39,11 +39,11 @@ class Unit:
 class Column:
     """A column of a comparison table: its header, its text for a group, when it is shown."""
 
-    name: str  # with a line break where the terminal breaks it
+    name: str  # with a line break where the terminal should break it
     cell: Callable[[Group], str]
     shown: Visibility = ALWAYS
-    in_words: bool = False  # no number, so it is aligned to the left
-    wraps: bool = False  # its cells may be broken where the terminal is narrow
+    in_words: bool = False  # text, so it is aligned to the left
+    wraps: bool = False  # its cells may be wrapped if the terminal is narrow
 
     @property
     def header(self) -> str:
@@ -174,7 +174,7 @@ def _explained(metric: Metric, units: Units, group: Group) -> str:
     found, unit = group.spread(metric), units[metric.kind]
     if found is None:
         best = group.spread(BEST)
-        if best is None or group.target_by_seed:  # one seed's best is no match for another's target
+        if best is None or group.target_by_seed:  # a best of another seed says nothing
             return "not reached"
         return f"not reached (best {_below(best.most)})"
     words = f"{found.mean / unit.scale:.{unit.decimals}f}"

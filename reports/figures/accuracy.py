@@ -17,7 +17,7 @@ from reports.wording import duration
 
 _BLUE, _ORANGE = COLOURS[:2]
 _UNITS = ((3 * 86400.0, 86400.0, "days"), (3 * 3600.0, 3600.0, "h"), (300.0, 60.0, "min"))
-_CROWDED = 40  # from so many rounds on, a dot for each hides the curve
+_CROWDED = 40  # with more rounds, a dot for each would hide the curve
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ def _draw_times(axes: Axes, rows: list[RoundRow], cells: CellScores) -> None:
     for place, (points, shares) in enumerate(_curves(rows, cells).items()):
         times, scores = zip(*points, strict=True)
         every = max(1, len(points) // _MARKS)
-        # Not all at the same moments: where curves lie on each other all stay visible.
+        # Stagger the markers, so that curves that coincide all stay visible.
         look = _look(place) | {"markevery": (min(place, every - 1), every)}
         label = "ρ = " + ", ".join(f"{rho:g}" for rho in shares)
         axes.plot([seconds / scale for seconds in times], scores, label=label, **look)

@@ -18,7 +18,7 @@ from reports.figures.comparison_legend import LineStyle, draw_legend, line_style
 
 _TARGET = "#444444"
 _MARKS = 8  # along each curve
-_EARLY = 0.3  # the share of the width that the target's name takes
+_EARLY = 0.3  # share of the width that the target's label takes
 _STEEP = 0.15  # the share of a run in which the first steep rise is over
 
 
@@ -129,7 +129,7 @@ def _draw_group(panel: Axes, group: Group, axis: _Axis, look: LineStyle, place: 
         **look,
         linewidth=2,
         markersize=5,
-        markevery=(min(place, every - 1), every),  # side by side where curves lie on each other
+        markevery=(min(place, every - 1), every),  # staggered where curves coincide
         zorder=3,
     )
 
@@ -143,7 +143,7 @@ def _heights(section: Section, targets: list[float]) -> tuple[float, float]:
             lows += [point.accuracy for point in later]
             highs += [point.accuracy for point in later]
     low = math.floor(20 * min(lows)) / 20
-    return low, max(highs) + 0.09 * (max(highs) - low) + 0.005  # the target's name needs a place
+    return low, max(highs) + 0.09 * (max(highs) - low) + 0.005  # room for the target's label
 
 
 def _draw_target(panel: Axes, target: float, early: bool) -> None:

@@ -14,9 +14,9 @@ from matplotlib.ticker import MaxNLocator
 from reports.figures.canvas import COLOURS, new_figure, plain_frame, save
 from reports.records.holdings import Holdings
 
-_MOST_NUMBERS = 20  # clients or classes; with more of them squares are too small for numbers
+_MOST_NUMBERS = 20  # with more clients or classes, the squares are too small for numbers
 _SQUARE, _WIDEST, _HIGHEST = 0.42, 13.0, 8.0  # inches
-# Not from white on: a single sample must look different from none.
+# The scale does not start at white: a single sample must look different from none.
 _PALE_TO_DARK = LinearSegmentedColormap.from_list("samples", ["#D6E6F2", COLOURS[0], "#002B45"])
 
 

@@ -22,7 +22,7 @@ DECISION_LABELS = {
     "smoothed_angles": "smoothed angle (rad)",
     "weights": "weight in the average",
 }
-_MOST_NAMES = 10  # with more children than that the lines have no names
+_MOST_NAMES = 10  # with more children, the lines are not labelled
 
 
 def decisions(events: Iterable[Event], server: str) -> Decisions:
@@ -35,7 +35,7 @@ def decisions(events: Iterable[Event], server: str) -> Decisions:
             if _per_child(values):
                 for child, value in values.items():
                     found[name][child].append((event.local_round or event.round, float(value)))
-    # i2 comes before i10
+    # inst2 comes before inst10
     return {
         name: dict(sorted(children.items(), key=lambda item: (len(item[0]), item[0])))
         for name, children in found.items()

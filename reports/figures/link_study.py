@@ -24,7 +24,7 @@ from reports.figures.comparison_legend import (
 from reports.figures.means import RANGE_LEGEND_ENTRY
 from reports.figures.over_settings import draw_times, format_value_axis, panel_times
 
-_STACK: dict[str, str] = {  # from below
+_STACK: dict[str, str] = {  # from bottom to top
     Phase.COMPUTE: "computing",
     Phase.AGGREGATE: "aggregation",
     Phase.DOWNLOAD: "download",
@@ -33,8 +33,8 @@ _STACK: dict[str, str] = {  # from below
 }
 _PHASE = {way: phase for phase, way in DIRECTION_OF_PHASE.items() if phase in _STACK}
 _HEIGHT = 6.8
-_SEEN = 0.005  # a share that a bar shows
-_WIDE = 0.8  # of the place of a profile, for all of its bars
+_SEEN = 0.005  # the smallest share that is visible in a bar
+_WIDE = 0.8  # share of a profile's width that its bars take together
 
 
 def draw_link_study(path: Path, study: LinkStudy) -> None:

@@ -30,7 +30,7 @@ Point = tuple[float, float]
 _MOST_ROWS = 40
 _OPEN_ENDED = (Phase.LEG, Phase.OUTAGE)  # phases that may end after the run
 _BAR = 0.78  # of a row's height
-_NOTES = {  # what is marked in a client's row, how, and in words
+_NOTES = {  # the markers in a client's row and their labels
     Phase.ABANDONED: ("X", "update abandoned"),
     Phase.RESENT: ("^", "update sent again"),
     Phase.CRASH: ("s", "crash"),

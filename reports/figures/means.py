@@ -12,7 +12,7 @@ from reports.comparison.groups import Group, Spread
 from reports.figures.comparison_legend import LineStyle
 
 _LEAST_HEIGHT = 0.1  # of an axis of accuracies, so that noise does not look like a trend
-_APART, _ALL_APART = 2.5, 10.0  # points between curves whose ranges would lie on each other
+_APART, _ALL_APART = 2.5, 10.0  # points between curves whose ranges would overlap
 RANGE_LEGEND_ENTRY = (
     Line2D([], [], color="grey", marker="|", markersize=11, linestyle="none"),
     "range over seeds",

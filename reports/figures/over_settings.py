@@ -32,9 +32,9 @@ from reports.figures.means import (
     side_by_side_offsets,
 )
 
-_CLOSE = 0.045  # the share of the axis below which two values cannot both have their names
-_LONG = 34  # letters that the names of an axis have room for
-_ROW = 0.07  # the share of a panel that each series needs which did not reach the target
+_CLOSE = 0.045  # values closer than this share of the axis cannot both be labelled
+_LONG = 34  # letters that fit along an axis
+_ROW = 0.07  # share of a panel that each series needs which missed the target
 _BAND = "0.93"
 
 

@@ -32,7 +32,7 @@ STYLE: Any = {
     "legend.frameon": False,
     "hatch.linewidth": 0.5,
 }
-_CROWDED = 40  # from so many rounds on, a mark for each hides the curve
+_CROWDED = 40  # with more rounds, a marker for each would hide the curve
 _MOST_MARKS = 12
 _NAME_LETTERS = 22  # in one line beside a bar
 

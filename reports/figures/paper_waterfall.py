@@ -10,7 +10,7 @@ from reports.figures.colours import PHASE_COLOURS
 from reports.records.events import Event
 from reports.records.run_records import RunRecords
 
-_MOST_ROWS = 30  # with more nodes than that only those on the critical path are drawn
+_MOST_ROWS = 30  # with more nodes, only those on the critical path are drawn
 _BAR = 0.7  # of a row's height
 
 

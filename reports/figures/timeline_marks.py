@@ -22,10 +22,10 @@ _WORDS: dict[str, tuple[str, str]] = {
     Phase.RESTART: ("restarts", "restart"),
 }
 _STYLES: dict[str, str] = {Phase.CRASH: "-", Phase.RESTART: "--", Phase.LINK: ":"}
-_MOST_LETTERS = 8  # with more moments than that the lines have no names
-_MOST_NAMES = 2  # of what changed at the same moment
-_CROWDED = 60  # from so many handovers on, the ticks are pale
-_LETTER_WIDTH = 0.022  # of the axis, so that letters do not lie on each other
+_MOST_LETTERS = 8  # with more moments, the lines are not lettered
+_MOST_NAMES = 2  # listed of what changed at the same moment
+_CROWDED = 60  # with more handovers, the ticks become paler
+_LETTER_WIDTH = 0.022  # share of the axis, so that letters do not overlap
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def _draw_handovers(axes: Axes, found: TimelineMarks, scale: float) -> list[Arti
     if not found.handovers:
         return []
     times = [seconds / scale for seconds in found.handovers]
-    # At the bottom, where no curve is: even guessing is better than that.
+    # At the bottom, where there is no curve: even guessing is more accurate than that.
     _draw_ticks(axes, times, _HANDOVER, 0.0)
     label = "handover" if len(times) == 1 else f"{len(times)} handovers"
     return [_tick(_HANDOVER, label)]

@@ -13,7 +13,7 @@ from reports.records.atomic_files import write_text_atomically
 from reports.records.run_records import RunRecords
 
 _PAGE = Path(__file__).parent
-# One after the other, in one function: each may use the names of those before it.
+# They are concatenated in this order into one function: each may use names from earlier ones.
 _SCRIPTS = ("elements", "wording", "chart", "time", "waterfall", "network", "details", "page")
 
 
@@ -28,7 +28,7 @@ def report_html(data: dict[str, Any]) -> str:
     script = _script(*_SCRIPTS, *(["live"] if "live" in data else []))
     parts = {"TITLE": escape(labels), "STYLE": _style(), "SCRIPT": script, "DATA": _safe(data)}
     page = (_PAGE / "page.html").read_text(encoding="utf-8")
-    # In one go: nothing that stands in one part is taken for the place of another.
+    # Fill all placeholders in one pass, so that inserted text cannot be taken for a placeholder.
     pieces = page.split("@@")
     return "".join(parts[p] if at % 2 else p for at, p in enumerate(pieces))
 
@@ -37,7 +37,7 @@ def json_text(data: dict[str, Any]) -> str:
     """Return JSON that every browser accepts; infinite and undefined numbers become null."""
     try:
         return _compact(data)
-    except ValueError:  # a model that diverged has a loss that JSON has no word for
+    except ValueError:  # a model that diverged has a loss that JSON cannot express
         return _compact(_finite(data))
 
 

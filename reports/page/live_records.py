@@ -14,8 +14,8 @@ from reports.page.data import page_data
 from reports.records.provenance import read_provenance
 from reports.records.run_records import RunRecords
 
-_REST = 2.0  # seconds between two readings, at least, ...
-_REST_TIMES = 10.0  # ... and so many times what the last one took: a tenth of a core at most
+_REST = 2.0  # seconds: the shortest pause between two readings
+_REST_TIMES = 10.0  # the pause as a multiple of the last reading's time: a tenth of a core at most
 _ROUND = f'"phase": "{Phase.ROUND}"'.encode()
 
 Fingerprint = tuple[object, ...]
@@ -35,7 +35,7 @@ class _Rounds:
             with self.path.open("rb") as file:
                 status = os.fstat(file.fileno())
                 if status.st_ino != self._file or status.st_size < self._place:
-                    # Sorted at the run's end, or a run begun anew.
+                    # The file was sorted at the run's end, or the run was started again.
                     self._file, self._place, self._count = status.st_ino, 0, 0
                 file.seek(self._place)
                 fresh = file.read()
@@ -53,7 +53,7 @@ class _LiveRun:
 
     directory: Path
     records: RunRecords | None = None
-    refusal: str | None = None  # why the run is not shown: its records are newer than this program
+    refusal: str | None = None  # set if the records are newer than this program
     _fingerprint: Fingerprint = ()
     _files: RunDirectory = field(init=False)
     _rounds: _Rounds = field(init=False)

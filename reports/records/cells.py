@@ -29,7 +29,7 @@ class CellScores:
         self.has_cloud = cells.has_cloud
         self.keys = (*cells.edges, AVERAGE, GLOBAL)
         self._main = {edge: frozenset(cells.main_classes[edge]) for edge in cells.edges}
-        # The models that clients were given to use: the run is as good as these.
+        # The models that clients are given to use: the run is judged by these.
         self._used = (GLOBAL,) if self.has_cloud else cells.edges
         self._lines = {(line["round"], line.get("key")): line for line in evaluations}
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from reports.records.record_files import json_lines
 
-EvaluationLine = dict[str, Any]  # with a whole number as its round
+EvaluationLine = dict[str, Any]  # its `round` is a whole number
 Scores = dict[int, tuple[float | None, float | None]]  # accuracy and loss by round
 
 

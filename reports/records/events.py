@@ -39,7 +39,7 @@ class Event:
 def read_events(path: Path) -> list[Event]:
     """Return all readable events, sorted by start, end, node and phase."""
     events = [_event(fields) for fields in json_lines(path) if _is_event(fields)]
-    # The line itself settles what is left open, so that equal runs give equal files.
+    # Ties are broken by the line itself, so that equal runs give equal files.
     return sorted(events, key=lambda e: (e.start, e.end, e.node, e.phase, json.dumps(e.fields)))
 
 

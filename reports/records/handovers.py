@@ -119,7 +119,7 @@ def _handover(event: Event, until: float, outcomes: Sequence[Event]) -> Complete
 
 def _without_service(event: Event, mode: str, joins: Sequence[float]) -> float | None:
     """Return the seconds until the first of the new servers welcomed the client."""
-    # A link that is kept beside the new one serves until it goes.
+    # With make-before-break the old link serves until it is removed.
     lost = event.end if mode == MAKE_BEFORE_BREAK else event.start
     return min((max(0.0, end - lost) for end in joins if end >= event.start), default=None)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from contracts.events import Phase
 from reports.records.events import Event
 
-# Every sleep ends a little late; only from this share of a node's computing on is it worth a name.
+# Every sleep ends a little late; only a larger share of a node's computing is worth reporting.
 NOTICEABLE = 0.01
 
 

@@ -25,7 +25,7 @@ def read_provenance(run: Path) -> Provenance:
         try:
             record = json.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError):
-            continue  # whoever reads the records themselves says what is wrong with them
+            continue  # the reader of the records themselves reports what is wrong
         if isinstance(record, Mapping):
             made = Provenance.of(record)
             break

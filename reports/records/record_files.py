@@ -92,5 +92,5 @@ def _fields(lines: Iterator[str], path: Path, columns: Sequence[str]) -> Iterato
     if reader.fieldnames is not None and not set(columns) <= set(reader.fieldnames):
         raise UnreadableRecord(path)
     for fields in reader:
-        # A row that is too long has its rest under None: two rows that were run together.
+        # DictReader puts the excess of a row under None; such a row is two rows run together.
         yield {} if None in fields else fields

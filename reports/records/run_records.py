@@ -46,7 +46,7 @@ class RunRecords:
             getattr(records, name)
         return records
 
-    # What stands in the files.
+    # The contents of the files.
 
     @cached_property
     def plan(self) -> Plan | None:
@@ -121,7 +121,7 @@ class RunRecords:
         """cells.csv: the same as `cells` to six digits; raises OSError if it cannot be opened."""
         return read_cells(self.files.cells)
 
-    # What follows from it.
+    # What is derived from them.
 
     @property
     def provenance(self) -> Provenance:

@@ -36,7 +36,7 @@ class RunFacts:
     host_startup_seconds: float | None = None
     host_training_seconds: float | None = None
     pool_seconds: float | None = None  # all workers together
-    engine: str = "torch"  # what plain local training was done by
+    engine: str = "torch"  # the engine of plain local training
     provenance: Provenance | None = None
 
 
@@ -54,7 +54,9 @@ class Summary:
     elapsed_seconds: float | None
     final_accuracy: float | None
     best_accuracy: float | None
-    accuracy_by_rho: dict[str, float]  # of a run on cells; the others follow from the first rho
+    accuracy_by_rho: dict[
+        str, float
+    ]  # for runs on cells; the other accuracies are at the first rho
     average_model_by_rho: dict[str, float]  # of the mean of all edges' models
     # Over the last rounds; reports/comparison/rise_time.py defines this and the next four.
     rolling_accuracy: float | None
@@ -69,16 +71,16 @@ class Summary:
     payload_bytes: int | None
     wire_overhead: float | None
     wire_overhead_by_tier: dict[str, dict[str, float | None]]
-    background_bytes: int  # beside the training, and not in bytes_on_wire
+    background_bytes: int  # background traffic; not part of bytes_on_wire
     drops: int | None
     refused: dict[str, int]
     overruns: Overruns
-    local_training_seconds: float | None  # of a client in a round, in the mean
+    local_training_seconds: float | None  # mean of a client in a round
     local_training_seconds_by_device: dict[str, float]
     lost: list[str]
     bottleneck: dict[str, Any]  # see reports.bottleneck.overview
     fidelity: dict[str, Any]
-    varying: dict[str, Any]  # what traces and traffic came to
+    varying: dict[str, Any]  # what traces and background traffic amounted to
     final_model: str | None  # SHA-256 of the final model, or models
     host_seconds: float
     host_startup_seconds: float | None
@@ -88,7 +90,7 @@ class Summary:
     provenance: Provenance | None  # what made the run
     failure: str | None
     timeline_totals: TimelineTotals | None = (
-        None  # of a run with a timeline: its keys stand beside these
+        None  # for runs with a timeline; its keys are added beside these
     )
 
     def fields(self) -> dict[str, Any]:
