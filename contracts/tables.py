@@ -6,8 +6,16 @@ docs/records.md says what each column means and in which unit.
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from contracts.events import Phase
+
 # Where the time of a round went, along its critical path; each is a column of rounds.csv.
-PHASES = ("download", "compute", "upload", "wait", "aggregate")
+PHASES: tuple[str, ...] = (
+    Phase.DOWNLOAD,
+    Phase.COMPUTE,
+    Phase.UPLOAD,
+    Phase.WAIT,
+    Phase.AGGREGATE,
+)
 ROUND_COLUMNS = ("round", "elapsed_seconds", "accuracy", "loss", *PHASES)
 
 HOLDING_COLUMNS = ("client", "class", "samples")  # data.csv
