@@ -154,7 +154,7 @@ def test_a_failure_inside_ends_the_run_with_its_own_words(shared: Path, tmp_path
 def test_an_inside_that_vanishes_ends_the_run_with_its_last_words(
     shared: Path, tmp_path: Path
 ) -> None:
-    runner, backend, _ = runner_of(tmp_path, "print('first'); sys.exit('no memory')")
+    runner, backend, _ = runner_of(tmp_path, "print('first', flush=True); sys.exit('no memory')")
 
     with pytest.raises(
         RunFailed, match=r"ended by itself \(code 1\): no memory; see .*network.log"
