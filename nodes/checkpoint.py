@@ -27,7 +27,7 @@ class Checkpoint:
             return None
         return read_file(self._path)
 
-    def write(self, round: int, tensors: Tensors) -> None:
+    def write(self, local_round: int, tensors: Tensors) -> None:
         """Replace the checkpoint, if the node may crash at all."""
         if self._may_crash and tensors:
-            write_file(self._path, Message(Kind.CHECKPOINT, self._name, round, {}, tensors))
+            write_file(self._path, Message(Kind.CHECKPOINT, self._name, local_round, {}, tensors))

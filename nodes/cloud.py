@@ -50,9 +50,8 @@ def run(context: NodeContext) -> None:
         context.control.say(Ready())
         context.control.wait_for(Go)
         context.control.say(RoundEnded(0, now()))
-    for round in range(
-        initial.local_round + 1, context.plan.rounds + 1
-    ):  # global and local are one
+    # A top server's local rounds are the global rounds.
+    for round in range(initial.local_round + 1, context.plan.rounds + 1):
         server.run(round, round, partial(submit_for_evaluation, context, round - 1, method.model))
         context.control.say(RoundEnded(round, now()))
         checkpoint.write(round, method.model)

@@ -8,7 +8,7 @@ from typing import Any
 
 from contracts.events import Phase
 from contracts.plan import Plan
-from reports.bottleneck.critical_path import Step, round_paths
+from reports.bottleneck.critical_path import Step
 from reports.bottleneck.used_links import DIRECTION_OF_PHASE, UsedLinks
 from reports.records.events import Event
 
@@ -59,11 +59,6 @@ class Attribution:
         """Convert seconds to shares of the elapsed time, largest first."""
         largest = sorted(seconds, key=lambda key: -seconds[key])
         return {key: round(seconds[key] / self.seconds, 4) for key in largest}
-
-
-def critical_paths(events: Iterable[Event]) -> dict[int, list[Step]]:
-    """Return the critical path of every finished round, by round."""
-    return {event.round: path for event, path in round_paths(events)}
 
 
 def attribute_time(steps: Iterable[Step], plan: Plan) -> Attribution:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from contracts.plan import Plan
-from reports.bottleneck.attribution import attribute_time, critical_paths, mean_seconds_by_node
+from reports.bottleneck.attribution import attribute_time, mean_seconds_by_node
 from reports.bottleneck.critical_path import Step
 from reports.bottleneck.replay import Replay
 from reports.bottleneck.sentence import bottleneck_sentence
@@ -15,11 +15,10 @@ _MOST_STRAGGLERS = 20
 
 
 def bottleneck(
-    events: list[Event], plan: Plan | None, found: dict[int, list[Step]] | None = None
+    events: list[Event], plan: Plan | None, critical_paths: dict[int, list[Step]]
 ) -> dict[str, Any]:
     """Return the `bottleneck` object of summary.json; empty for a run without a finished round."""
-    rounds = critical_paths(events) if found is None else found
-    steps = [step for path in rounds.values() for step in path]
+    steps = [step for path in critical_paths.values() for step in path]
     if plan is None or not steps:
         return {}
     attributed = attribute_time(steps, plan)

@@ -60,7 +60,8 @@ def _event(fields: dict[str, Any]) -> Event:
         round=fields["round"],
         start=fields["start"],
         end=fields["end"],
-        local_round=fields.get("local_round"),
+        # Records of schema 1 call it `number`.
+        local_round=fields.get("local_round", fields.get("number")),
         peer=fields.get("peer"),
         fields=cast(Details, fields),
     )

@@ -19,22 +19,25 @@ def read_provenance(run: Path) -> Provenance:
     Raises BadInput if the records are newer than this program, because their meaning may have
     changed since.
     """
-    made = Provenance()
-    files = RunDirectory(run)
-    for path in (files.summary, files.plan):
-        try:
-            record = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            continue  # the reader of the records themselves reports what is wrong
-        if isinstance(record, Mapping):
-            made = Provenance.of(record)
-            break
+    made = recorded_provenance(RunDirectory(run))
     if made.schema > SCHEMA:
         raise BadInput(
             f"{run}: its records are of schema {made.schema}, newer than the {SCHEMA} that this "
             f"Metronome reads; use version {made.version} or a later one"
         )
     return made
+
+
+def recorded_provenance(files: RunDirectory) -> Provenance:
+    """Return what the summary or, where that cannot be read, the plan says, whatever the schema."""
+    for path in (files.summary, files.plan):
+        try:
+            record = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            continue  # the reader of the records themselves reports what is wrong
+        if isinstance(record, Mapping):
+            return Provenance.of(record)
+    return Provenance()
 
 
 def explain_unreadable(made: Provenance, cause: object) -> str:

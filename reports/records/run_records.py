@@ -23,6 +23,7 @@ from reports.records.events import Event, read_events
 from reports.records.fidelity import Probes
 from reports.records.handovers import CompletedHandover, completed_handovers
 from reports.records.holdings import Holdings, read_holdings
+from reports.records.provenance import recorded_provenance
 from reports.records.record_files import UnreadableRecord, json_if_complete, whole_json
 from reports.records.rounds import RoundRow, read_rounds, round_rows
 from reports.records.traffic import LinkTotals, Traffic, link_totals, read_links, traffic
@@ -128,7 +129,7 @@ class RunRecords:
         """What made the run, as the summary says or, before the run's end, the plan."""
         if self.summary:
             return Provenance.of(self.summary)
-        return (self.plan.provenance if self.plan else None) or Provenance()
+        return recorded_provenance(self.files)
 
     @property
     def name(self) -> str:

@@ -2,6 +2,7 @@
 
 import dataclasses
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,13 +10,18 @@ from contracts.events import Details
 from contracts.links import Shape
 from contracts.plan import Plan
 from reports.bottleneck.attribution import attribute_time
-from reports.bottleneck.critical_path import Step
+from reports.bottleneck.critical_path import Step, round_paths
 from reports.bottleneck.overview import bottleneck
 from reports.bottleneck.stragglers import stragglers
 from reports.records.events import Event, read_events
 from tests.support.fake_run import FakeRun, star_plan
 
 MEGA = 1e6
+
+
+def _bottleneck(events: list[Event], plan: Plan | None) -> dict[str, Any]:
+    """The object of summary.json, as RunRecords asks for it."""
+    return bottleneck(events, plan, {event.round: path for event, path in round_paths(events)})
 
 
 def _plan(up: float, down: float, delay: float = 0.0) -> Plan:
@@ -119,7 +125,7 @@ def test_who_came_last_is_counted_with_the_time_that_others_waited() -> None:
 def test_the_sentence_names_the_largest_part_and_what_would_help(
     lengths: tuple[float, float, float], sentence: str
 ) -> None:
-    found = bottleneck(_round(*lengths), _plan(1.5 * MEGA, 6 * MEGA))
+    found = _bottleneck(_round(*lengths), _plan(1.5 * MEGA, 6 * MEGA))
 
     assert found["sentence"] == sentence
 
@@ -137,7 +143,7 @@ def test_a_part_that_is_nobodys_in_particular_is_everybodys() -> None:
         for e in _round(1.0, 7.0, 1.0, late="client2")
     ]
 
-    found = bottleneck([*first, *second], _plan(100 * MEGA, 100 * MEGA))
+    found = _bottleneck([*first, *second], _plan(100 * MEGA, 100 * MEGA))
 
     assert found["sentence"] == (
         "80 % of the time is the clients' computing; on devices twice as fast "
@@ -147,7 +153,7 @@ def test_a_part_that_is_nobodys_in_particular_is_everybodys() -> None:
 
 
 def test_changes_are_tried_only_where_time_is_and_the_best_comes_first() -> None:
-    found = bottleneck(_round(0.05, 8.0, 0.95), _plan(20 * MEGA, 20 * MEGA, delay=0.01))
+    found = _bottleneck(_round(0.05, 8.0, 0.95), _plan(20 * MEGA, 20 * MEGA, delay=0.01))
 
     assert [(what["place"], what["factors"]) for what in found["what_if"]] == [
         ("client", {"speed": 2.0}),
@@ -159,14 +165,14 @@ def test_changes_are_tried_only_where_time_is_and_the_best_comes_first() -> None
 def test_a_run_that_finished_no_round_or_has_no_plan_has_none() -> None:
     events = _round(1.0, 1.0, 1.0)
 
-    assert bottleneck(events[:-1], star_plan(2)) == {}
-    assert bottleneck(events, None) == {}
+    assert _bottleneck(events[:-1], star_plan(2)) == {}
+    assert _bottleneck(events, None) == {}
 
 
 def test_the_records_of_a_whole_run_are_understood(tmp_path: Path) -> None:
     run = FakeRun(tmp_path, rounds=3)
 
-    found = bottleneck(read_events(tmp_path / "events.jsonl"), run.plan)
+    found = _bottleneck(read_events(tmp_path / "events.jsonl"), run.plan)
 
     # client2: download 1 s, compute 16 s, upload 2 s; the aggregation 1 s of 20.
     assert found["by_phase"] == {"compute": 0.8, "upload": 0.1, "download": 0.05, "aggregate": 0.05}

@@ -26,6 +26,7 @@ from reports.comparison.groups import compare_runs
 from reports.comparison.runs import read_runs
 from reports.finish import RunFacts, finish
 from reports.records.provenance import read_provenance
+from reports.records.run_records import RunRecords
 from runner import provenance
 from runner.preparation import prepare
 from runner.provenance import collect, commit_of, processor
@@ -283,6 +284,19 @@ def test_older_records_are_read_with_a_sentence_about_it(
         f"warning: records of the older schema 1, before this Metronome's {SCHEMA}: {run}; "
         "what came later is missing there\n"
     ) in said
+
+
+def test_rounds_of_the_first_schema_are_understood(tmp_path: Path) -> None:
+    """It called the local round `number`."""
+    run = tmp_path / "run"
+    FakeRun(run, rounds=2)
+    rounds = RunRecords(run).rounds
+    events = run / "events.jsonl"
+    events.write_text(events.read_text().replace('"local_round"', '"number"'))
+
+    assert '"number"' in events.read_text()
+    assert RunRecords(run).rounds == rounds
+    assert all(sum(row.spent.values()) > row.spent["wait"] for row in rounds[1:])
 
 
 def test_records_of_this_schema_are_read_without_a_word(
