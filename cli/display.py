@@ -7,11 +7,14 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.progress import TaskID as BarId
+from rich.table import Column
 
 from contracts import progress, status
+from contracts.plan import Plan
 from contracts.progress import Progress as RunProgress
 from contracts.status import NodeLost, RoundEnded, Status
-from reports.wording import duration
+from reports.records.round_scores import LatestAccuracy
+from reports.wording import duration, percent
 
 _WORDS: dict[type[Status], str] = {
     status.BuildingNetwork: "building the network",
@@ -22,20 +25,25 @@ _WORDS: dict[type[Status], str] = {
 
 
 class RunDisplay:
-    """Shows the round, the accuracy so far, the elapsed time and an estimate of the time left."""
+    """Shows the round, the elapsed time, an estimate of the time left, and the last known accuracy.
 
-    def __init__(self, rounds: int, console: Console, progress_file: Path | None = None) -> None:
+    A model is evaluated while the next round goes on, so the accuracy is that of an earlier round,
+    which is named.
+    """
+
+    def __init__(self, plan: Plan, console: Console, progress_file: Path | None = None) -> None:
         """`progress_file`: where the sweep that started this run, if any, reads its progress."""
-        self._console, self._rounds, self._progress_file = console, rounds, progress_file
+        self._console, self._rounds, self._progress_file = console, plan.rounds, progress_file
         self._live = console.is_terminal
         self._started = self._ended = 0.0  # the first round's start, the last one's end
         self._round, self._elapsed = 0, 0.0
-        self._accuracy: float | None = None
+        self._latest = LatestAccuracy(plan)
+        self._training_is_over = False
         self._words = "starting"
         self._progress = Progress(
             TextColumn("[bold]{task.description}"),
             BarColumn(),
-            MofNCompleteColumn(),
+            MofNCompleteColumn(table_column=Column(no_wrap=True)),
             TextColumn("{task.fields[figures]}"),
             console=console,
             transient=True,
@@ -68,12 +76,20 @@ class RunDisplay:
 
     def evaluating(self) -> None:
         """Show that training is over and the last models are being evaluated."""
+        self._training_is_over = True
         self._show("evaluating the last models")
 
     def evaluation(self, line: dict[str, Any]) -> None:
-        """Take the accuracy from a line of evaluations.jsonl."""
-        if line.get("accuracy") is not None:
-            self._accuracy = line["accuracy"]
+        """Take a line of evaluations.jsonl; with the last one of a round, its accuracy is known.
+
+        The line of a later round will show it; after the last round it gets a line of its own.
+        """
+        if not self._latest.add(line):
+            return
+        if self._round:
+            self._write_progress()
+        if self._training_is_over and not self._live:
+            self._print(describe_accuracy(self._now()))
 
     def tick(self) -> None:
         """Refresh the live line; called several times a second."""
@@ -83,18 +99,27 @@ class RunDisplay:
             )
 
     def _round_ended(self) -> None:
-        now = self._now()
         if not self._live:
-            self._print(describe_round(now))
+            self._print(describe_round(self._now()))
+        self._write_progress()
+
+    def _write_progress(self) -> None:
         if self._progress_file is not None:
-            progress.write(self._progress_file, now)
+            progress.write(self._progress_file, self._now())
 
     def _now(self) -> RunProgress:
         left = 0.0
         if self._round:
             each = (self._ended - self._started) / self._round
             left = each * (self._rounds - self._round) - (time.monotonic() - self._ended)
-        return RunProgress(self._round, self._rounds, self._elapsed, max(0.0, left), self._accuracy)
+        return RunProgress(
+            self._round,
+            self._rounds,
+            self._elapsed,
+            max(0.0, left),
+            self._latest.accuracy,
+            self._latest.round,
+        )
 
     def _figures(self) -> str:
         return describe_progress(self._now())
@@ -116,9 +141,18 @@ def describe_round(now: RunProgress) -> str:
 def describe_progress(now: RunProgress) -> str:
     """Describe accuracy, elapsed time and time left, as far as they are known."""
     parts = []
-    if now.accuracy is not None:
-        parts.append(f"accuracy {now.accuracy:.1%}")
+    if accuracy := describe_accuracy(now):
+        parts.append(accuracy)
     if now.round:
         parts.append(f"elapsed {duration(now.elapsed)}")
+    if 0 < now.round < now.rounds:
         parts.append(f"about {duration(now.seconds_left)} left")
     return "  ".join(parts)
+
+
+def describe_accuracy(now: RunProgress) -> str:
+    """Say the last known accuracy and the round that it belongs to; empty before the first."""
+    if now.accuracy is None:
+        return ""
+    when = f"round {now.accuracy_round}" if now.accuracy_round else "untrained"
+    return f"accuracy {percent(now.accuracy)} ({when})"

@@ -53,7 +53,7 @@ def run(
     console.print(f"{scenario.name}: {len(prepared.plan.nodes)} nodes, backend {chosen} ({why})")
     failure: str | None = None
     with view.showing([prepared.run_dir], console.print):
-        with RunDisplay(scenario.protocol.rounds, console, progress_file) as display:
+        with RunDisplay(prepared.plan, console, progress_file) as display:
             runner = Runner(prepared, backend, display)
             try:
                 runner.run(interactive)

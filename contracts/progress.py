@@ -1,7 +1,7 @@
 """How far a run has come, in a small JSON file that the run keeps for the sweep that started it.
 
 The sweep names the file in the environment (`FILE`); the run replaces it at the end of every global
-round. A reader therefore finds a complete record or none at all.
+round, and when a round's accuracy becomes known. A reader finds a complete record or none at all.
 """
 
 import contextlib
@@ -17,13 +17,14 @@ FILE = "METRONOME_PROGRESS"  # the environment variable that holds the file's pa
 
 @dataclass(frozen=True)
 class Progress:
-    """What is known at the end of a global round."""
+    """How far a run has come, and the last accuracy that is known."""
 
     round: int
     rounds: int  # how many there will be
     elapsed: float  # emulated seconds since the first round began
     seconds_left: float  # host seconds until the last round ends, as estimated by the run
-    accuracy: float | None = None  # of the last model evaluated
+    accuracy: float | None = None  # None: none is known yet
+    accuracy_round: int | None = None  # the round that it belongs to; 0 is before training
 
 
 def asked_for(environment: MutableMapping[str, str]) -> Path | None:
@@ -47,13 +48,14 @@ def read(path: Path) -> Progress | None:
     """The last record; None before the first one, and for a file that holds something else."""
     try:
         fields = json.loads(path.read_text(encoding="utf-8"))
-        accuracy = fields["accuracy"]
+        accuracy, accuracy_round = fields["accuracy"], fields["accuracy_round"]
         return Progress(
             round=int(fields["round"]),
             rounds=int(fields["rounds"]),
             elapsed=float(fields["elapsed"]),
             seconds_left=float(fields["seconds_left"]),
             accuracy=None if accuracy is None else float(accuracy),
+            accuracy_round=None if accuracy_round is None else int(accuracy_round),
         )
     except (OSError, ValueError, KeyError, TypeError):
         return None

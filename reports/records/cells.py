@@ -30,7 +30,7 @@ class CellScores:
         self.keys = (*cells.edges, AVERAGE, GLOBAL)
         self._main = {edge: frozenset(cells.main_classes[edge]) for edge in cells.edges}
         # The models that clients are given to use: the run is judged by these.
-        self._used = (GLOBAL,) if self.has_cloud else cells.edges
+        self.judged_by = (GLOBAL,) if self.has_cloud else cells.edges
         self._lines = {(line["round"], line.get("key")): line for line in evaluations}
 
     @property
@@ -47,7 +47,7 @@ class CellScores:
 
     def of_run(self, round: int, rho: float) -> float | None:
         """Return the run's accuracy: the global model's, or the mean of the edges' models."""
-        return mean_of_all(self.accuracy(round, key, rho) for key in self._used)
+        return mean_of_all(self.accuracy(round, key, rho) for key in self.judged_by)
 
     def of_average(self, round: int, rho: float) -> float | None:
         """Return the accuracy of the plain mean of all edges' models, over all cells."""
@@ -69,7 +69,7 @@ class CellScores:
         }
 
     def _loss(self, round: int) -> float | None:
-        lines = [self._lines.get((round, key), {}) for key in self._used]
+        lines = [self._lines.get((round, key), {}) for key in self.judged_by]
         return mean_of_all(line.get("loss") for line in lines)
 
 

@@ -10,7 +10,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from contracts.evaluations import GLOBAL
 from contracts.plan import Plan
 from contracts.provenance import Provenance
 from contracts.run_directory import RunDirectory
@@ -18,13 +17,14 @@ from contracts.tables import CellRow, LinkRow
 from reports.bottleneck.critical_path import Step, round_paths
 from reports.bottleneck.overview import bottleneck
 from reports.records.cells import CellScores, read_cells
-from reports.records.evaluations import EvaluationLine, mean_scores, read_evaluations
+from reports.records.evaluations import EvaluationLine, read_evaluations
 from reports.records.events import Event, read_events
 from reports.records.fidelity import Probes
 from reports.records.handovers import CompletedHandover, completed_handovers
 from reports.records.holdings import Holdings, read_holdings
 from reports.records.provenance import recorded_provenance
 from reports.records.record_files import UnreadableRecord, json_if_complete, whole_json
+from reports.records.round_scores import scores_by_round, solo_clients
 from reports.records.rounds import RoundRow, read_rounds, round_rows
 from reports.records.traffic import LinkTotals, Traffic, link_totals, read_links, traffic
 
@@ -145,8 +145,7 @@ class RunRecords:
     @cached_property
     def solo_clients(self) -> tuple[str, ...]:
         """The clients whose own models are evaluated because no server combines them."""
-        tops = self.plan.tops if self.plan else ()
-        return tops if len(tops) > 1 and self._role(tops[0]) == "client" else ()
+        return solo_clients(self.plan)
 
     @property
     def evaluated_models(self) -> str:
@@ -158,9 +157,7 @@ class RunRecords:
     @cached_property
     def rounds(self) -> list[RoundRow]:
         """Scores and times of the initial model (round 0) and of every finished round."""
-        keys = self.solo_clients or (GLOBAL,)
-        scores = self.cells.by_round() if self.cells else mean_scores(self.evaluations, keys)
-        return round_rows(self._round_paths, scores)
+        return round_rows(self._round_paths, scores_by_round(self.plan, self.evaluations))
 
     @property
     def elapsed(self) -> float:
@@ -204,7 +201,3 @@ class RunRecords:
     @cached_property
     def _round_paths(self) -> list[tuple[Event, list[Step]]]:
         return round_paths(self.events)
-
-    def _role(self, node: str) -> str:
-        assert self.plan is not None
-        return self.plan.node(node).role

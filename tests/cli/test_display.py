@@ -2,6 +2,7 @@
 
 import io
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -9,7 +10,9 @@ from rich.console import Console
 from cli import display
 from cli.display import RunDisplay, describe_round
 from contracts import progress
+from contracts.plan import Plan
 from contracts.status import BuildingNetwork, NodeLost, RoundEnded, StartingNodes, Training
+from tests.support.scenario_trees import planned, star_scenario
 
 
 class Clock:
@@ -29,6 +32,14 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return made
 
 
+def plan(rounds: int) -> Plan:
+    return planned(star_scenario(protocol={"name": "fedavg", "rounds": rounds}))
+
+
+def evaluated(round: int, accuracy: float | None) -> dict[str, Any]:
+    return {"round": round, "key": "global", "accuracy": accuracy, "loss": 1.0}
+
+
 def console(terminal: bool = False) -> Console:
     return Console(file=io.StringIO(), force_terminal=terminal, width=80)
 
@@ -41,31 +52,38 @@ def shown(on: Console) -> str:
 def test_elsewhere_than_on_a_terminal_there_are_plain_lines(clock: Clock) -> None:
     on = console()
 
-    with RunDisplay(4, on) as run:
+    with RunDisplay(plan(2), on) as run:
         run.status(BuildingNetwork(nodes=13))
         run.status(StartingNodes(seconds=1.0))
         run.status(Training(seconds=1.0))
         run.status(RoundEnded(0, 0.0))
         run.tick()
         clock.now += 10
-        run.evaluation({"round": 0, "accuracy": 0.1})
-        run.evaluation({"round": 1, "accuracy": 0.714})
+        run.evaluation(evaluated(0, 0.1))
         run.status(RoundEnded(1, 63.0))
+        clock.now += 10
+        run.evaluation(evaluated(1, 0.714))
+        run.status(RoundEnded(2, 126.0))
+        run.evaluating()
+        run.evaluation(evaluated(2, 0.8))
 
     assert shown(on).splitlines() == [
         "building the network",
         "starting the nodes",
         "training",
-        "round 1/4  accuracy 71.4%  elapsed 1 min 3 s  about 30.0 s left",
+        "round 1/2  accuracy 10.0 % (untrained)  elapsed 1 min 3 s  about 10.0 s left",
+        "round 2/2  accuracy 71.4 % (round 1)  elapsed 2 min 6 s",
+        "evaluating the last models",
+        "accuracy 80.0 % (round 2)",
     ]
 
 
 def test_before_an_accuracy_is_known_none_is_shown(clock: Clock) -> None:
     on = console()
 
-    with RunDisplay(1, on) as run:
+    with RunDisplay(plan(1), on) as run:
         run.status(RoundEnded(0, 0.0))
-        run.evaluation({"round": 0, "accuracy": None, "error": "unreadable"})
+        run.evaluation(evaluated(0, None) | {"error": "unreadable"})
         run.status(RoundEnded(1, 5.0))
 
     assert "accuracy" not in shown(on)
@@ -73,7 +91,7 @@ def test_before_an_accuracy_is_known_none_is_shown(clock: Clock) -> None:
 
 
 def test_time_left_shrinks_while_a_round_goes_on(clock: Clock) -> None:
-    with RunDisplay(3, console()) as run:
+    with RunDisplay(plan(3), console()) as run:
         run.status(RoundEnded(0, 0.0))
         clock.now += 20
         run.status(RoundEnded(1, 1.0))
@@ -89,7 +107,7 @@ def test_time_left_shrinks_while_a_round_goes_on(clock: Clock) -> None:
 def test_a_lost_node_is_shown_with_its_error_whatever_that_contains(terminal: bool) -> None:
     on = console(terminal)
 
-    with RunDisplay(2, on) as run:
+    with RunDisplay(plan(2), on) as run:
         run.status(NodeLost("client3", error="no [/such] file [bold]"))
 
     assert "lost client3 (no [/such] file [bold]); going on with a quorum" in shown(on)
@@ -98,24 +116,41 @@ def test_a_lost_node_is_shown_with_its_error_whatever_that_contains(terminal: bo
 def test_on_a_terminal_one_live_line_shows_how_far_things_are(clock: Clock) -> None:
     on = console(terminal=True)
 
-    with RunDisplay(2, on) as run:
+    with RunDisplay(plan(2), on) as run:
         run.status(Training(seconds=1.0))
         run.status(RoundEnded(0, 0.0))
         clock.now += 4
-        run.evaluation({"round": 1, "accuracy": 0.5})
+        run.evaluation(evaluated(0, 0.5))
         run.status(RoundEnded(1, 60.0))
         run.tick()
         run._progress.refresh()
 
     assert "training" in shown(on)
     assert "1/2" in shown(on)
-    assert "accuracy 50.0%" in shown(on)
+    assert "accuracy 50.0 % (untrained)" in shown(on)
+
+
+def test_on_a_terminal_the_last_rounds_accuracy_is_shown_while_the_last_models_are_evaluated(
+    clock: Clock,
+) -> None:
+    on = console(terminal=True)
+
+    with RunDisplay(plan(2), on) as run:
+        run.status(RoundEnded(0, 0.0))
+        run.status(RoundEnded(2, 60.0))
+        run.evaluating()
+        run.evaluation(evaluated(2, 0.8))
+        run.tick()
+        run._progress.refresh()
+
+    assert "evaluating the last models" in shown(on)
+    assert "accuracy 80.0 % (round 2)" in shown(on)
 
 
 def test_the_terminal_is_given_back_when_the_run_fails() -> None:
     on = console(terminal=True)
 
-    with pytest.raises(RuntimeError), RunDisplay(2, on) as run:
+    with pytest.raises(RuntimeError), RunDisplay(plan(2), on) as run:
         raise RuntimeError("the run failed")
 
     assert run._progress.live.is_started is False
@@ -127,17 +162,18 @@ def test_progress_is_written_down_as_it_is_shown(
 ) -> None:
     on, file = console(terminal), tmp_path / "progress.json"
 
-    with RunDisplay(4, on, file) as run:
+    with RunDisplay(plan(4), on, file) as run:
         run.status(RoundEnded(0, 0.0))
+        run.evaluation(evaluated(0, 0.1))
         assert progress.read(file) is None
         clock.now += 10
-        run.evaluation({"round": 1, "accuracy": 0.714})
         run.status(RoundEnded(1, 63.0))
+        at_its_end = progress.read(file)
+        run.evaluation(evaluated(1, 0.714))
+        evaluated_since = progress.read(file)
 
-    found = progress.read(file)
-    assert found == progress.Progress(1, 4, elapsed=63.0, seconds_left=30.0, accuracy=0.714)
-    assert (
-        describe_round(found) == "round 1/4  accuracy 71.4%  elapsed 1 min 3 s  about 30.0 s left"
-    )
+    figures = {"elapsed": 63.0, "seconds_left": 30.0}
+    assert at_its_end == progress.Progress(1, 4, **figures, accuracy=0.1, accuracy_round=0)
+    assert evaluated_since == progress.Progress(1, 4, **figures, accuracy=0.714, accuracy_round=1)
     if not terminal:
-        assert shown(on).splitlines() == [describe_round(found)]
+        assert shown(on).splitlines() == [describe_round(at_its_end)]

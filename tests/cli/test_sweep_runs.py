@@ -18,7 +18,15 @@ from contracts.project import ROOT
 from scenarios import loader
 from tests.support.lines import PATIENCE
 from tests.support.processes import alive
-from tests.support.sweep_stand_ins import FAILS, GOES_ON, Programs, Watcher, process_id, some_runs
+from tests.support.sweep_stand_ins import (
+    FAILS,
+    FINISHES_SILENTLY,
+    GOES_ON,
+    Programs,
+    Watcher,
+    process_id,
+    some_runs,
+)
 from tests.support.waiting import wait_until
 
 # A sweep of one scenario file into a directory, its runs doing what a line of shell says.
@@ -92,8 +100,8 @@ def test_a_broken_run_is_reported_with_its_last_line_and_the_rest_go_on(tmp_path
 
 WRITES_DOWN = """
 for i in 1 2; do
-  printf '{"round": %d, "rounds": 2, "elapsed": %d, "seconds_left": 4, "accuracy": null}' $i $i \\
-    > "$METRONOME_PROGRESS.new"
+  printf '{"round": %d, "rounds": 2, "elapsed": %d, "seconds_left": 4, "accuracy": 0.5, \
+    "accuracy_round": %d}' $i $i $((i - 1)) > "$METRONOME_PROGRESS.new"
   mv "$METRONOME_PROGRESS.new" "$METRONOME_PROGRESS"
   echo "+---"
   sleep 0.1
@@ -106,8 +114,8 @@ def test_progress_is_the_last_round_that_it_wrote_down(tmp_path: Path) -> None:
     go(tmp_path, Programs(WRITES_DOWN), watcher, count=1)
 
     assert watcher.words == {
-        "round 1/2  elapsed 1.0 s  about 4.0 s left",
-        "round 2/2  elapsed 2.0 s  about 4.0 s left",
+        "round 1/2  accuracy 50.0 % (untrained)  elapsed 1.0 s  about 4.0 s left",
+        "round 2/2  accuracy 50.0 % (round 1)  elapsed 2.0 s",
     }
     assert sorted(path.name for path in tmp_path.iterdir()) == [".lock", "seed1.log", "seed1.toml"]
 
@@ -148,7 +156,7 @@ def test_what_an_attempt_left_that_broke_is_cleared_before_the_next(tmp_path: Pa
 
 
 def test_ctrl_c_ends_the_runs_and_keeps_those_that_finished(tmp_path: Path) -> None:
-    programs = Programs(GOES_ON, own={"seed1": Programs().others})
+    programs = Programs(GOES_ON, own={"seed1": FINISHES_SILENTLY})
 
     with pytest.raises(KeyboardInterrupt):
         go(tmp_path, programs, Watcher(interrupt_after=2), count=4)

@@ -7,7 +7,7 @@ import pytest
 from contracts import progress
 from contracts.progress import Progress
 
-SOME = Progress(round=3, rounds=10, elapsed=12.5, seconds_left=70.0, accuracy=0.5)
+SOME = Progress(round=3, rounds=10, elapsed=12.5, seconds_left=70.0, accuracy=0.5, accuracy_round=2)
 
 
 @pytest.mark.parametrize("found", [SOME, Progress(1, 2, 0.5, 0.0)])
