@@ -21,7 +21,7 @@ def doctor() -> int:
     table = Table(title="This machine", title_justify="left", show_header=False)
     table.add_row("kernel", f"{os.uname().sysname} {os.uname().release}")
     table.add_row("user", "root" if os.geteuid() == 0 else "not root")
-    unknown = "not tried: that needs root" if os.geteuid() != 0 else "no"
+    unknown = "not tried: that needs root" if os.geteuid() != 0 else can.not_tried or "no"
     for label, has in (
         ("network namespaces", can.namespaces),
         ("veth, bridge", can.veth and can.bridge),

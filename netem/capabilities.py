@@ -12,13 +12,17 @@ from pathlib import Path
 from contracts.links import Shape
 from netem import netlink, requests, syscalls
 
+_BROKEN = "could not be tried"  # the child has printed why
 _MAC = "02:4d:00:00:00:01"
-_PATIENCE_SECONDS = 10.0
+_PATIENCE_SECONDS = 120.0  # it takes a fraction of a second, but on a slow disk modules are loaded
 
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What the kernel can do for us; without the right to make namespaces, nothing was tried."""
+    """What the kernel can do for us; without the right to make namespaces, nothing was tried.
+
+    `not_tried` says why the rest means nothing; it is empty where the kernel has answered.
+    """
 
     namespaces: bool = False
     veth: bool = False
@@ -26,6 +30,7 @@ class Capabilities:
     htb: bool = False
     netem: bool = False
     openvswitch: bool = False
+    not_tried: str = ""
 
 
 def probe() -> Capabilities:
@@ -45,10 +50,11 @@ def probe() -> Capabilities:
         try:
             answer = ours.recv(1 << 16)
         except TimeoutError:
-            answer = b""
             os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            return Capabilities(not_tried="could not be tried in time")
     os.waitpid(child, 0)
-    return Capabilities(**json.loads(answer)) if answer else Capabilities()
+    return Capabilities(**json.loads(answer)) if answer else Capabilities(not_tried=_BROKEN)
 
 
 def _try_all() -> Capabilities:

@@ -82,6 +82,8 @@ def missing_for_native(links: list[LinkSpec], capabilities: Capabilities) -> str
     """Say what this kernel or user lacks to run these links natively; empty when nothing."""
     if os.geteuid() != 0:
         return "native runs need root"
+    if capabilities.not_tried:
+        return f"what this kernel has {capabilities.not_tried}"
     needed = ("namespaces", "veth", "bridge")
     missing = [name for name in needed if not getattr(capabilities, name)]
     shapes = [shape for link in links for shape in (link.up, link.down) if shape]

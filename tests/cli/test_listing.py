@@ -68,6 +68,21 @@ def test_doctor_shows_what_there_is_and_the_backend_with_its_reason(
     assert f"On the wall clock, quickstart would take the {conclusion}" in shown
 
 
+def test_doctor_does_not_take_a_probe_that_timed_out_for_a_no(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow = Capabilities(not_tried="could not be tried in time")
+    monkeypatch.setattr("cli.doctor.probe", lambda: slow)
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+
+    assert commands.main(["doctor"]) == 0
+
+    shown = " ".join(capsys.readouterr().out.split())
+    for name in ("network namespaces", "HTB (rates)", "netem (latency, loss)"):
+        assert f"{name} │ could not be tried in time" in shown
+    assert "backend guest: what this kernel has could not be tried in time." in shown
+
+
 @pytest.mark.parametrize(
     ("arguments", "what"),
     [

@@ -55,18 +55,18 @@ def test_a_probe_that_breaks_says_so_and_claims_nothing(
 
     monkeypatch.setattr(capabilities, "_try_all", explode)
 
-    assert probe() == Capabilities()
+    assert probe() == Capabilities(not_tried="could not be tried")
     assert "the probe broke" in capfd.readouterr().err
 
 
-def test_a_probe_that_hangs_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_probe_that_hangs_is_ended_and_is_not_a_no(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(capabilities, "_try_all", lambda: time.sleep(60))
     monkeypatch.setattr(capabilities, "_PATIENCE_SECONDS", 0.2)
 
     before = time.monotonic()
     can = probe()
 
-    assert can == Capabilities()
+    assert can == Capabilities(not_tried="could not be tried in time")
     assert time.monotonic() - before < 5
 
 
@@ -144,6 +144,17 @@ def test_auto_takes_native_when_the_kernel_has_what_the_links_need(
 
     assert chosen == backend
     assert why in reason
+
+
+@pytest.mark.usefixtures("as_root")
+def test_a_kernel_that_could_not_be_tried_is_not_said_to_lack_anything() -> None:
+    slow = Capabilities(not_tried="could not be tried in time")
+
+    chosen, reason = backends.choose("auto", "wall", RATE_ONLY, slow)
+
+    assert (chosen, reason) == ("guest", "what this kernel has could not be tried in time")
+    with pytest.raises(BadInput, match=r"native .*could not be tried in time; use --backend guest"):
+        backends.choose("native", "wall", RATE_ONLY, slow)
 
 
 def test_without_root_auto_takes_the_guest(monkeypatch: pytest.MonkeyPatch) -> None:
