@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import signal
+import time
 from pathlib import Path
 from typing import IO
 
@@ -104,7 +105,17 @@ def _end_sessions(spool: Spool) -> None:
             if os.getsid(process.pid) in ours:
                 process.send_signal(signal.SIGKILL)
                 members.append(process)
-    psutil.wait_procs(members, timeout=5)
+    deadline = time.monotonic() + 60  # a slow host takes its time over their memory
+    while not all(map(_has_ended, members)) and time.monotonic() < deadline:
+        time.sleep(0.01)
+
+
+def _has_ended(process: psutil.Process) -> bool:
+    """Whether a process runs no longer, even if nobody has reaped it: some containers never do."""
+    try:
+        return bool(process.status() == psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return True
 
 
 def _started(pid: int) -> str:

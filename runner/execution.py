@@ -16,7 +16,6 @@ from contracts.spool import Spool
 from contracts.status import Status
 from learning.workers.supervisor import PoolBroken, WorkerPool
 from netem import backends
-from netem.guest import spinning
 from netem.guest.spinning import SpinWatch
 from netem.spool import LockedSpool
 from runner.json_lines import tail
@@ -24,9 +23,12 @@ from runner.preparation import PreparedRun, worker_count
 
 _POLL_SECONDS = 0.1
 _WORKERS_NICE = 5
-_GRACE_SECONDS = 3.0  # for a launcher that has said how it ended to end by itself
-_EVALUATION_SECONDS = 600.0  # for one model
-_DISSIMILARITY_SECONDS = 7200.0  # where gradients over all training samples may be measured too
+_GRACE_SECONDS = 3.0  # for a launcher that has said how it ended: all its records are written
+# These only matter when something hangs: a process that dies is noticed at once. They leave a
+# machine that is 50 times slower than two cores of 2024 its time.
+_WORKERS_SECONDS = 1800.0  # until all workers have loaded torch and the data
+_EVALUATION_SECONDS = 7200.0  # for one model
+_DISSIMILARITY_SECONDS = 12 * 3600.0  # where gradients over all training samples are measured too
 
 
 class RunFailed(Exception):
@@ -68,6 +70,7 @@ class Runner:
         self._prepared, self._backend, self._display = prepared, backend, display
         self._run_dir = prepared.run_dir
         self._files = RunDirectory(prepared.run_dir)
+        self._evaluations = tail(self._files.evaluations)
         self.lost: list[str] = []
         self.host = HostTimes()
 
@@ -140,16 +143,20 @@ class Runner:
 
     def _follow(self, launcher: "subprocess.Popen[bytes]", pool: WorkerPool, spool: Spool) -> None:
         """Follow the launcher until it is done; RunFailed when it failed or is gone."""
-        lines = tail(spool.status)
-        evaluations = tail(self._files.evaluations)
+        lines, began = tail(spool.status), time.monotonic()
         watch = self._backend.watch(launcher, spool, self._files.network_log)
         while True:
             gone = launcher.poll() is not None
             if watch is not None:
-                self._check_for_spinning(watch, pool)
+                self._check_for_spinning(watch, spool)
+            self._show_evaluations()
             for record in map(status.parse, lines()):
+                if watch is not None:
+                    watch.reset()  # the launcher got on: nothing is spinning
                 if isinstance(record, status.Training):
                     self.host.startup = self._lap_seconds()
+                    if watch is not None:
+                        watch.training_began(self.host.startup)
                 if isinstance(record, status.Done | status.Failed):
                     self.host.training = self._lap_seconds()
                     with contextlib.suppress(subprocess.TimeoutExpired):
@@ -161,40 +168,55 @@ class Runner:
                 if isinstance(record, status.NodeLost):
                     self.lost.append(record.node)
                 self._display.status(record)
-            for line in evaluations():
-                self._display.evaluation(line)
             if gone:
                 raise RunFailed(self._describe_early_end(launcher))
             pool.check()
-            if not spool.workers_ready.exists() and pool.ready():
-                spool.workers_ready.touch()
+            if not spool.workers_ready.exists():
+                self._check_for_workers(pool, spool, time.monotonic() - began)
             self._display.tick()
             time.sleep(_POLL_SECONDS)
 
-    def _check_for_spinning(self, watch: SpinWatch, pool: WorkerPool) -> None:
-        if any(pool.spool.jobs.iterdir()):
-            watch.reset()  # the guest may be waiting for these
+    def _check_for_workers(self, pool: WorkerPool, spool: Spool, seconds: float) -> None:
+        """Tell the launcher when the workers are ready; it waits as long as we let it."""
+        if pool.ready():
+            spool.workers_ready.touch()
+        elif seconds > _WORKERS_SECONDS:
+            raise RunFailed(
+                f"the workers were not ready after {_WORKERS_SECONDS:g} s; see logs/worker-0.log"
+            )
+
+    def _check_for_spinning(self, watch: SpinWatch, spool: Spool) -> None:
+        if not spool.workers_ready.exists() or any(spool.jobs.iterdir()):
+            watch.reset()  # the guest may be waiting for these, and does so without a pause
         elif name := watch.spinning_process():
             raise RunFailed(
-                f"{name}: burned the processor for {spinning.LIMIT_SECONDS:g} s without waiting, "
+                f"{name}: burned the processor for {watch.limit:.0f} s without waiting, "
                 "so that no virtual time passes; it must wait with poll, sleep or a socket"
             )
+
+    def _show_evaluations(self) -> bool:
+        """Show the models that were evaluated since the last call; return whether any were."""
+        lines = list(self._evaluations())
+        for line in lines:
+            self._display.evaluation(line)
+        return bool(lines)
 
     def _finish_evaluations(self, evaluator: "subprocess.Popen[bytes]", spool: Spool) -> None:
         """Wait until the last models are evaluated, as long as the evaluator makes progress."""
         spool.stop_evaluator.touch()
         self._display.evaluating()
-        lines = tail(self._files.evaluations)
         gradients = self._prepared.scenario.task.dissimilarity_every is not None
         patience = _DISSIMILARITY_SECONDS if gradients else _EVALUATION_SECONDS
         deadline = time.monotonic() + patience
         while (code := evaluator.poll()) is None:
-            if any(True for _ in lines()):
+            if self._show_evaluations():
                 deadline = time.monotonic() + patience
             if time.monotonic() > deadline:
                 raise RunFailed("the evaluator did not get on; see logs/evaluator.log")
             self._display.tick()
             time.sleep(_POLL_SECONDS)
+        self._show_evaluations()
+        self._display.tick()
         if code != 0:
             raise RunFailed(f"the evaluator ended with code {code}; see logs/evaluator.log")
 

@@ -10,7 +10,7 @@ from contracts.project import ROOT
 from contracts.provenance import UNKNOWN, Provenance
 from contracts.schema import SCHEMA
 
-_GIT_SECONDS = 5.0
+_GIT_SECONDS = 60.0  # it takes a moment; a slow disk may need longer the first time
 _PROCESSORS = Path("/proc/cpuinfo")
 
 

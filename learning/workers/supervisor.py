@@ -13,7 +13,10 @@ from contracts.run_directory import RunDirectory
 from contracts.spool import Spool
 from learning.workers.task_files import write_error
 
-ENDING_SECONDS = 2.0  # allowed for each of the three ways to end a worker
+# How long a worker may take to end in each of three ways. Nobody needs what it does by then, so the
+# first two are short; a killed one has to give its memory back, which takes a slow host a while.
+_ASKED_SECONDS = _TERMINATED_SECONDS = 2.0
+_KILLED_SECONDS = 60.0
 LOG_TAIL_CHARACTERS = 300
 
 
@@ -87,12 +90,15 @@ class WorkerPool:
     def stop(self) -> None:
         """End all workers: ask them to stop, then terminate, then kill."""
         self.spool.stop_workers.touch()
-        self._join()
-        for end in (signal.SIGTERM, signal.SIGKILL):
+        self._join(_ASKED_SECONDS)
+        for end, seconds in (
+            (signal.SIGTERM, _TERMINATED_SECONDS),
+            (signal.SIGKILL, _KILLED_SECONDS),
+        ):
             for worker in self._workers:
                 if worker.process.poll() is None:
                     worker.process.send_signal(end)
-            self._join()
+            self._join(seconds)
         self._workers = []
 
     def busy_seconds(self) -> float:
@@ -133,8 +139,8 @@ class WorkerPool:
             self._died_once.add(job)
             claimed.rename(self.spool.task(job))
 
-    def _join(self) -> None:
-        deadline = time.monotonic() + ENDING_SECONDS
+    def _join(self, seconds: float) -> None:
+        deadline = time.monotonic() + seconds
         for worker in self._workers:
             try:
                 worker.process.wait(max(0.0, deadline - time.monotonic()))

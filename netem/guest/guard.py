@@ -20,7 +20,7 @@ from contracts.spool import Spool
 from netem import syscalls
 from netem.spool import remember_session
 
-_PATIENCE_SECONDS = 5.0
+_PATIENCE_SECONDS = 60.0  # it takes a moment, unless the host is very slow
 
 
 def end(guard: "subprocess.Popen[bytes]") -> None:

@@ -149,7 +149,7 @@ def test_the_wall_clocks_floors_are_looser_but_there() -> None:
 def test_a_node_that_spins_on_the_clock_is_found_and_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("netem.guest.spinning.LIMIT_SECONDS", 8.0)
+    monkeypatch.setattr("netem.guest.spinning.START_UP_SECONDS", 8.0)
     file = tmp_path / "star.toml"
     file.write_text(STAR)
     scenario = loader.load(str(file), overrides={"clock": "virtual"})
@@ -159,7 +159,7 @@ def test_a_node_that_spins_on_the_clock_is_found_and_named(
     backend.prepare(prepared.plan, print)
 
     with (
-        RunDisplay(scenario.protocol.rounds, Console()) as display,
+        RunDisplay(prepared.plan, Console()) as display,
         pytest.raises(RunFailed, match="client7: burned the processor"),
     ):
         Runner(prepared, backend, display).run()

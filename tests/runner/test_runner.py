@@ -17,7 +17,9 @@ import pytest
 from contracts.plan import Plan
 from contracts.spool import Spool
 from contracts.status import Status
+from learning.workers.supervisor import WorkerPool
 from netem import spool as spool_module
+from netem.guest.spinning import SpinWatch
 from runner import execution as runner_module
 from runner.execution import RunFailed, Runner
 from runner.preparation import PreparedRun
@@ -33,8 +35,8 @@ class FakeBackend:
 
     name = "guest"
 
-    def __init__(self, program: str) -> None:
-        self._program = program
+    def __init__(self, program: str, watch: SpinWatch | None = None) -> None:
+        self._program, self._watch = program, watch
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(
@@ -53,8 +55,10 @@ class FakeBackend:
     def kernel_identity(self) -> str:
         return "none"
 
-    def watch(self, launcher: "subprocess.Popen[bytes]", spool: Spool, log: Path) -> None:
-        return None
+    def watch(
+        self, launcher: "subprocess.Popen[bytes]", spool: Spool, log: Path
+    ) -> SpinWatch | None:
+        return self._watch
 
     def end(self, launcher: "subprocess.Popen[bytes]") -> None:
         launcher.kill()
@@ -98,7 +102,9 @@ def _evaluator(_self: Runner, spool: Spool, code: int = 0) -> "subprocess.Popen[
     return subprocess.Popen(["sh", "-c", program, str(spool.root), str(code)])
 
 
-def runner_of(tmp_path: Path, program: str) -> tuple[Runner, FakeBackend, Watcher]:
+def runner_of(
+    tmp_path: Path, program: str, display: Watcher | None = None, watch: SpinWatch | None = None
+) -> tuple[Runner, FakeBackend, Watcher]:
     tree = star_scenario(clients=1)
     run_dir = tmp_path / "run"
     (run_dir / "logs").mkdir(parents=True)
@@ -106,7 +112,7 @@ def runner_of(tmp_path: Path, program: str) -> tuple[Runner, FakeBackend, Watche
     object.__setattr__(plan, "trainer", "inline")  # no workers
     initial = {"w": np.zeros(1, np.float32)}
     prepared = PreparedRun(loader.check(tree), plan, run_dir, initial, [], None)
-    backend, watcher = FakeBackend(program), Watcher()
+    backend, watcher = FakeBackend(program, watch), display or Watcher()
     return Runner(prepared, backend, watcher), backend, watcher
 
 
@@ -184,27 +190,108 @@ def test_an_evaluator_that_fails_ends_the_run(
     assert nothing_is_left(shared, backend)
 
 
-def _slow_evaluator(self: Runner, _spool: Spool, lines: int) -> "subprocess.Popen[bytes]":
-    """Needs a moment for each of its models."""
-    program = 'for n in $(seq $1); do sleep 0.2; echo {} >> "$0"; done; sleep 0.2'
-    file = str(self._run_dir / "evaluations.jsonl")
-    return subprocess.Popen(["sh", "-c", program, file, str(lines)])
+class EvaluatorClock(Watcher):
+    """A host's clock that moves only while the last models are evaluated.
+
+    In one tick the seconds pass that a model takes, in the next the model is there. After the last
+    one the evaluator ends.
+    """
+
+    def __init__(self, lines: Path, seconds_each: float, models: int) -> None:
+        super().__init__()
+        self._lines, self._seconds_each, self._left = lines, seconds_each, models
+        self._now, self._passed = 0.0, False
+
+    def monotonic(self) -> float:
+        return self._now
+
+    def sleep(self, seconds: float) -> None:
+        time.sleep(seconds)
+
+    def tick(self) -> None:
+        if self.phases[-1:] != ["evaluating"]:
+            return
+        self._passed = not self._passed
+        if self._passed:
+            self._now += self._seconds_each
+            return
+        with self._lines.open("a") as file:
+            file.write('{"round": 1, "accuracy": 0.5}\n' if self._left > 0 else '"over"')
+        self._left -= 1
+
+    def evaluator(self) -> "subprocess.Popen[bytes]":
+        program = 'until grep -q over "$0"; do sleep 0.01; done'
+        return subprocess.Popen(["sh", "-c", program, str(self._lines)])
 
 
-@pytest.mark.parametrize(("allowed", "failure"), [(0.6, None), (0.05, "did not get on")])
+@pytest.mark.parametrize(("seconds_each", "failure"), [(5000.0, None), (8000.0, "did not get on")])
 def test_an_evaluator_may_take_its_time_as_long_as_it_gets_on(
     shared: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    allowed: float,
+    seconds_each: float,
     failure: str | None,
 ) -> None:
-    monkeypatch.setattr(Runner, "_start_evaluator", lambda s, spool: _slow_evaluator(s, spool, 5))
-    monkeypatch.setattr(runner_module, "_EVALUATION_SECONDS", allowed)
-    runner, _, _ = runner_of(tmp_path, 'say(\'{"phase": "done"}\')')
+    clock = EvaluatorClock(tmp_path / "run" / "evaluations.jsonl", seconds_each, models=5)
+    monkeypatch.setattr(runner_module, "time", clock)
+    monkeypatch.setattr(Runner, "_start_evaluator", lambda _self, _spool: clock.evaluator())
+    runner, _, _ = runner_of(tmp_path, 'say(\'{"phase": "done"}\')', clock)
 
     with pytest.raises(RunFailed, match=failure) if failure else contextlib.nullcontext():
         runner.run()
+
+    assert len(clock.accuracies) == (0 if failure else 5), "the last models are shown too"
+
+
+# Hanging: workers that never get ready, processes that spin
+
+
+def test_workers_that_are_never_ready_end_the_run(
+    shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(WorkerPool, "ready", lambda _self: False)
+    monkeypatch.setattr(runner_module, "_WORKERS_SECONDS", 0.2)
+    runner, backend, _ = runner_of(tmp_path, "time.sleep(300)")
+
+    with pytest.raises(RunFailed, match=r"^the workers were not ready after 0.2 s; see logs/"):
+        runner.run()
+
+    assert nothing_is_left(shared, backend)
+
+
+class SeesSpinning(SpinWatch):
+    """A watch that takes every guest for one that spins."""
+
+    def __init__(self) -> None:
+        super().__init__(os.getpid(), Path("no console"), Path("no log"))
+
+    def spinning_process(self) -> str | None:
+        return "client7"
+
+
+def test_a_guest_that_spins_ends_the_run_with_the_time_it_was_given(
+    shared: Path, tmp_path: Path
+) -> None:
+    runner, backend, _ = runner_of(tmp_path, "time.sleep(300)", watch=SeesSpinning())
+
+    with pytest.raises(RunFailed, match=r"^client7: burned the processor for 1800 s without"):
+        runner.run()
+
+    assert nothing_is_left(shared, backend)
+
+
+def test_a_guest_that_waits_for_the_workers_does_not_spin(
+    shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(WorkerPool, "ready", lambda _self: False)
+    watch = SeesSpinning()
+    program = 'say(\'{"phase": "training", "seconds": 1}\'); say(\'{"phase": "done"}\')'
+    runner, _, _ = runner_of(tmp_path, program, watch=watch)
+
+    runner.run()
+
+    assert runner.host.startup is not None
+    assert watch.limit == max(60.0, 10 * runner.host.startup), "the start-up showed how slow it is"
 
 
 def test_an_interruption_leaves_nothing_behind(shared: Path, tmp_path: Path) -> None:
