@@ -10,11 +10,33 @@ import pytest
 from contracts.spool import Spool
 from contracts.training import Pending, Result, Task
 from learning.workers.pool import SpoolTrainer
+from nodes import compute
 from nodes.compute import Computer, make_trainer, sleep_until
 from protocols.base import Job, Work
 from tests.support.scenario_trees import planned, star_scenario
 
 MODEL = {"w": np.zeros(3, np.float32)}
+
+
+class Clock:
+    """A clock that only sleeping moves, so that no other process on this machine can move it."""
+
+    def __init__(self) -> None:
+        self.moment = 100.0
+
+    def now(self) -> float:
+        return self.moment
+
+    def sleep(self, seconds: float) -> None:
+        self.moment += seconds
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    made = Clock()
+    monkeypatch.setattr(compute, "now", made.now)
+    monkeypatch.setattr(compute, "time", made)
+    return made
 
 
 class Host:
@@ -27,7 +49,7 @@ class Host:
 
     def submit(self, task: Task) -> Pending:
         self.tasks.append(task)
-        self._ready = time.monotonic() + self.seconds
+        self._ready = compute.now() + self.seconds
         return self
 
     def result(self, deadline_seconds: float) -> Result:
@@ -69,14 +91,22 @@ def test_steps_end_where_the_work_says_and_count_samples_it_brings_along() -> No
     assert computer(Host(), 0.1).steps(Work(epochs=2, tensors=shared)) == 8, "35 are 4 batches"
 
 
-def test_a_node_that_finishes_early_sleeps_the_rest() -> None:
-    before = time.monotonic()
+def test_sleeping_until_a_moment_really_takes_that_long() -> None:
+    moment = time.monotonic() + 0.1
+
+    sleep_until(moment)
+
+    assert time.monotonic() >= moment
+
+
+def test_a_node_that_finishes_early_sleeps_the_rest(clock: Clock) -> None:
+    before = clock.moment
 
     _, timing = computer(Host(0.0), 0.05).train(job(Work(epochs=2)), 1)
 
     assert timing["modelled"] == pytest.approx(0.3)
-    assert time.monotonic() - before == pytest.approx(0.3, abs=0.1)
-    assert timing["overrun"] < 0.1
+    assert clock.moment - before == pytest.approx(0.3)
+    assert timing["overrun"] == 0
 
 
 def test_only_a_job_with_a_rule_takes_the_rules_time() -> None:
@@ -89,19 +119,19 @@ def test_only_a_job_with_a_rule_takes_the_rules_time() -> None:
     assert ruled["modelled"] == 3 * 0.001 + 0.012  # the rule's three steps: 1, 10 and 1 ms
 
 
-def test_a_node_that_finishes_late_says_by_how_much() -> None:
+def test_a_node_that_finishes_late_says_by_how_much(clock: Clock) -> None:
     _, timing = computer(Host(0.3), 0.01).train(job(Work(epochs=1)), 1)
 
     assert timing["modelled"] == pytest.approx(0.03)
-    assert timing["overrun"] == pytest.approx(0.27, abs=0.1)
+    assert timing["overrun"] == pytest.approx(0.27)
 
 
-def test_training_goes_on_while_the_node_sleeps() -> None:
-    before = time.monotonic()
+def test_training_goes_on_while_the_node_sleeps(clock: Clock) -> None:
+    before = clock.moment
 
     computer(Host(0.2), 0.1).train(job(Work(epochs=1)), 1)
 
-    assert time.monotonic() - before == pytest.approx(0.3, abs=0.1)
+    assert clock.moment - before == pytest.approx(0.3)
 
 
 def test_the_task_has_all_the_plan_and_the_method_say() -> None:
