@@ -42,14 +42,14 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 class Host:
     """A trainer that needs that many seconds."""
 
-    def __init__(self, seconds: float = 0.0) -> None:
-        self.seconds = seconds
+    def __init__(self, seconds: float = 0.0, clock: Clock | None = None) -> None:
+        self.seconds, self._now = seconds, clock.now if clock else time.monotonic
         self.tasks: list[Task] = []
         self.deadlines: list[float] = []
 
     def submit(self, task: Task) -> Pending:
         self.tasks.append(task)
-        self._ready = compute.now() + self.seconds
+        self._ready = self._now() + self.seconds
         return self
 
     def result(self, deadline_seconds: float) -> Result:
@@ -102,7 +102,7 @@ def test_sleeping_until_a_moment_really_takes_that_long() -> None:
 def test_a_node_that_finishes_early_sleeps_the_rest(clock: Clock) -> None:
     before = clock.moment
 
-    _, timing = computer(Host(0.0), 0.05).train(job(Work(epochs=2)), 1)
+    _, timing = computer(Host(0.0, clock), 0.05).train(job(Work(epochs=2)), 1)
 
     assert timing["modelled"] == pytest.approx(0.3)
     assert clock.moment - before == pytest.approx(0.3)
@@ -120,7 +120,7 @@ def test_only_a_job_with_a_rule_takes_the_rules_time() -> None:
 
 
 def test_a_node_that_finishes_late_says_by_how_much(clock: Clock) -> None:
-    _, timing = computer(Host(0.3), 0.01).train(job(Work(epochs=1)), 1)
+    _, timing = computer(Host(0.3, clock), 0.01).train(job(Work(epochs=1)), 1)
 
     assert timing["modelled"] == pytest.approx(0.03)
     assert timing["overrun"] == pytest.approx(0.27)
@@ -129,7 +129,7 @@ def test_a_node_that_finishes_late_says_by_how_much(clock: Clock) -> None:
 def test_training_goes_on_while_the_node_sleeps(clock: Clock) -> None:
     before = clock.moment
 
-    computer(Host(0.2), 0.1).train(job(Work(epochs=1)), 1)
+    computer(Host(0.2, clock), 0.1).train(job(Work(epochs=1)), 1)
 
     assert clock.moment - before == pytest.approx(0.3)
 
