@@ -22,7 +22,7 @@ from runner.json_lines import tail
 from scenarios import loader, planner
 from scenarios.task_facts import TaskFacts
 
-_PATIENCE_SECONDS = 1800.0
+_PATIENCE_SECONDS = 4 * 3600.0  # it takes minutes; this is for a guest that hangs
 _POLL_SECONDS = 0.2
 _SCENARIO: dict[str, Any] = {
     "name": "fidelity",

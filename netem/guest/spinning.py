@@ -13,11 +13,10 @@ import psutil
 
 from netem.guest import mconsole
 
-# A start-up is a single process for long: it imports, then forks every node. The longest known (a
-# thousand nodes) has two minutes of that on two cores of 2024; a machine ten times slower gets by.
+# A start-up is a single process for long: it imports, then forks every node. A thousand nodes have
+# taken two minutes for that on two good cores, and the imports alone more than one under QEMU.
 START_UP_SECONDS = 1800.0
-# In training no process computes for long, and the start-up has shown how slow this machine is: it
-# takes some 6 s on those two cores, where a minute is ample.
+# In training no process computes for long, and the start-up has shown how slow this machine is.
 SHORTEST_SECONDS = 60.0
 _TIMES_START_UP = 10.0
 _LOOK_SECONDS = 2.0
