@@ -98,6 +98,11 @@ def test_a_broken_run_is_reported_with_its_last_line_and_the_rest_go_on(tmp_path
     assert told["seed5"] is None
 
 
+def wait_for(file: Path) -> str:
+    """Return a line of shell that waits for a file, for no longer than a test may take."""
+    return f'for _ in $(seq 6000); do [ -e "{file}" ] && break; sleep 0.01; done'
+
+
 WRITES_DOWN = """
 for i in 1 2; do
   printf '{"round": %d, "rounds": 2, "elapsed": %d, "seconds_left": 4, "accuracy": 0.5, \
@@ -109,15 +114,17 @@ done"""
 
 
 def test_progress_is_the_last_round_that_it_wrote_down(tmp_path: Path) -> None:
-    watcher = Watcher()
+    out, seen = tmp_path / "out", tmp_path / "seen"
+    seen.mkdir()
+    watcher = Watcher(seen=seen)
 
-    go(tmp_path, Programs(WRITES_DOWN), watcher, count=1)
+    go(out, Programs(WRITES_DOWN.replace("sleep 0.1", wait_for(seen / "$i"))), watcher, count=1)
 
     assert watcher.words == {
         "round 1/2  accuracy 50.0 % (untrained)  elapsed 1.0 s  about 4.0 s left",
         "round 2/2  accuracy 50.0 % (round 1)  elapsed 2.0 s",
     }
-    assert sorted(path.name for path in tmp_path.iterdir()) == [".lock", "seed1.log", "seed1.toml"]
+    assert sorted(path.name for path in out.iterdir()) == [".lock", "seed1.log", "seed1.toml"]
 
 
 def test_words_that_look_like_a_round_do_not_hide_what_it_wrote_down(tmp_path: Path) -> None:
@@ -138,9 +145,10 @@ def test_no_progress_is_left_behind_by_runs_that_are_interrupted(tmp_path: Path)
 
 
 def test_before_the_first_round_progress_is_whatever_it_said_last(tmp_path: Path) -> None:
-    watcher = Watcher()
+    watcher = Watcher(seen=tmp_path)
+    program = f"echo starting the nodes; echo; {wait_for(tmp_path / '1')}"
 
-    go(tmp_path, Programs("echo starting the nodes; echo; sleep 0.2"), watcher, count=1)
+    go(tmp_path / "out", Programs(program), watcher, count=1)
 
     assert watcher.words == {"starting the nodes"}
 

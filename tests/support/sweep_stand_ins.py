@@ -48,9 +48,14 @@ class Programs:
 
 
 class Watcher:
-    """A display that remembers; it presses Ctrl-C once so many runs have shown progress."""
+    """A display that remembers; it presses Ctrl-C once so many runs have shown progress.
 
-    def __init__(self, interrupt_after: int | None = None) -> None:
+    If runs are to wait until their progress was seen, it puts a file named N into `seen` once it
+    has seen N different words.
+    """
+
+    def __init__(self, interrupt_after: int | None = None, seen: Path | None = None) -> None:
+        self._seen = seen
         self.outcomes: list[RunOutcome] = []
         self.words: set[str] = set()
         self.most = 0
@@ -66,6 +71,8 @@ class Watcher:
         self.most = max(self.most, len(running))
         spoken = [child.progress() for child in running if child.progress()]
         self.words.update(spoken)
+        if self._seen is not None and self.words:
+            (self._seen / str(len(self.words))).touch()
         if self._interrupt_after is not None and len(spoken) >= self._interrupt_after:
             raise KeyboardInterrupt
 
