@@ -21,7 +21,10 @@ def _run(path: str, cache: Path, *python: str) -> "subprocess.CompletedProcess[s
 _MODULE = "import runpy, sys; sys.path.insert(0, '.'); runpy.run_module({name!r}, run_name={as_!r})"
 
 
-@pytest.mark.parametrize("name", ["kernel", "kernel_build", "sources", "patches", "configuration"])
+_MODULES = ("kernel", "kernel_build", "kernel_store", "sources", "patches", "configuration")
+
+
+@pytest.mark.parametrize("name", _MODULES)
 def test_building_a_kernel_needs_no_package(tmp_path: Path, name: str) -> None:
     done = _run(
         os.environ["PATH"],
@@ -45,5 +48,5 @@ def test_without_a_compiler_it_ends_with_2_and_one_sentence(tmp_path: Path) -> N
     assert done.returncode == 2
     assert done.stdout == ""
     (sentence,) = done.stderr.splitlines()
-    assert sentence.startswith("metronome: clock virtual: ")
+    assert sentence.startswith("metronome: the guest's kernel: building it needs gcc")
     assert "sudo apt-get install -y gcc" in sentence
