@@ -5,6 +5,7 @@ import shutil
 
 import psutil
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from contracts.links import LinkSpec
@@ -34,7 +35,8 @@ def doctor() -> int:
     guest = shutil.which(STOCK_KERNEL)
     table.add_row("guest kernel", guest or f"{STOCK_KERNEL} missing (package user-mode-linux)")
     table.add_row("virtual clock's kernel", kernel.describe())
-    table.add_row("kernel sources", "\n".join(kernel.remarks()) or f"none in {sources.SOURCES}")
+    remarks = kernel.remarks() or [f"none in {sources.SOURCES}"]
+    table.add_row("kernel sources", escape("\n".join(remarks)))
     table.add_row("cores", str(len(os.sched_getaffinity(0))))
     memory = psutil.virtual_memory()
     table.add_row("memory", f"{memory.available >> 20} of {memory.total >> 20} MB free")
