@@ -317,10 +317,14 @@ def _doctor(_options: argparse.Namespace) -> int:
 
 
 def _kernel(_options: argparse.Namespace) -> int:
-    from netem.guest import kernel
+    from netem.guest import kernel, kernel_store
 
+    if kernel.cached() is None:
+        kernel_store.forget_misfits()  # who asks for it may have changed what was in the way
     kernel.ensure(print)
     print(f"kernel: {kernel.describe()}")
+    for remark in kernel.remarks():
+        print(f"source: {remark}")
     return 0
 
 

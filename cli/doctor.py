@@ -5,13 +5,15 @@ import shutil
 
 import psutil
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from contracts.links import LinkSpec
 from netem import backends
-from netem.backends.guest import SHARED_MEMORY, STOCK_KERNEL
+from netem.backends.guest import SHARED_MEMORY
 from netem.capabilities import probe
-from netem.guest import kernel
+from netem.guest import kernel, sources
+from netem.guest.kernel_build import STOCK_KERNEL
 from scenarios import loader, wiring
 
 
@@ -33,6 +35,8 @@ def doctor() -> int:
     guest = shutil.which(STOCK_KERNEL)
     table.add_row("guest kernel", guest or f"{STOCK_KERNEL} missing (package user-mode-linux)")
     table.add_row("virtual clock's kernel", kernel.describe())
+    remarks = kernel.remarks() or [f"none in {sources.SOURCES}"]
+    table.add_row("kernel sources", escape("\n".join(remarks)))
     table.add_row("cores", str(len(os.sched_getaffinity(0))))
     memory = psutil.virtual_memory()
     table.add_row("memory", f"{memory.available >> 20} of {memory.total >> 20} MB free")

@@ -19,9 +19,9 @@ from contracts.project import ROOT
 from contracts.spool import GUEST_NAME, Spool
 from netem.backends import process
 from netem.guest import guard, kernel
+from netem.guest.kernel_build import STOCK_KERNEL
 from netem.guest.spinning import SpinWatch
 
-STOCK_KERNEL = "linux.uml"
 SHARED_MEMORY = Path("/dev/shm")
 _BASE_BYTES = 400 << 20
 _NODE_BYTES = 10 << 20  # with less, a guest of many nodes only looks for free pages

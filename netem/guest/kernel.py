@@ -1,11 +1,14 @@
-"""The time-travel kernel of the virtual clock: built on first use, then kept per user."""
+"""The time-travel kernel of the virtual clock: built on first use, then kept per user.
+
+`python3 -m netem.guest.kernel` builds it; so this and what it imports need no other package.
+"""
 
 import contextlib
 import fcntl
-import hashlib
-import os
 import shutil
+import signal
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -13,42 +16,54 @@ from pathlib import Path
 from typing import TextIO
 
 from contracts.errors import BadInput
-from netem.guest import kernel_build, patches
+from netem.guest import kernel_build, kernel_store, sources
 from netem.guest.kernel_build import Report
+from netem.guest.kernel_store import kernels
+from netem.guest.sources import Source
 
 WAIT_SECONDS = 3600.0
-LOG_LINES_SHOWN = 12
 VERSION_SECONDS = 5.0
 
 
 def cached() -> Path | None:
-    """The kernel, if it has been built; costs a few stat calls."""
-    path = kernels() / key() / "linux"
-    if path.exists():
-        return path
-    if kernel_build.best_source():
-        return None
+    """The kernel of the best source that makes one, if it is built; costs a few stat calls."""
+    for source in sources.candidates(sources.all_sources()):
+        if path := kernel_store.built_from(source):
+            return path
+        if kernel_store.misfit(source) is None:
+            return None  # a better kernel can be had than any that is there
     # The source has been removed since: any kernel of this configuration will do.
-    found = sorted(kernels().glob(f"{configuration_key()}-*/linux"))
-    return found[-1] if found else None
+    return kernel_store.any_built()
 
 
 def ensure(report: Report) -> Path:
-    """The kernel's path; builds it when nobody has, waits when somebody else is building it."""
+    """The kernel's path; builds it when nobody has, waits when somebody else is building it.
+
+    A source that does not make a kernel is passed over, and remembered; the next one is tried.
+    """
     if path := cached():
         return path
     root = kernels()
     try:
         root.mkdir(parents=True, exist_ok=True)
-        lock = (root / f"{key()}.lock").open("a+")
+        with tempfile.TemporaryFile(dir=root):
+            pass
     except OSError as error:
         raise BadInput(
             f"{root}: the kernel of the virtual clock cannot be kept here ({error.strerror}); "
             "set XDG_CACHE_HOME to a directory you can write"
         ) from error
-    with lock:
-        wait_for_turn(lock, report)
-        return cached() or build(root, lock, report)
+    kernel_build.check_machine(root)
+    for source in sources.candidates(sources.all_sources()):
+        if path := settle(source, report):
+            return path
+    if path := kernel_store.any_built():
+        return path
+    raise BadInput(
+        f"the guest's kernel: no source here makes one ({'; '.join(remarks())}); install another "
+        f"({kernel_build.INSTALL} linux-source) and `./metronome kernel` tries them all again; or "
+        f"{kernel_build.wall_clock()}"
+    )
 
 
 def describe() -> str:
@@ -56,8 +71,32 @@ def describe() -> str:
     if path := cached():
         return f"built, {path} ({path.stat().st_size / 1e6:.1f} MB)"
     if missing := kernel_build.missing_packages():
-        return f"not built, and cannot be: needs {' '.join(missing)} (sudo apt-get install -y)"
-    return "not built yet; `./metronome kernel` builds it in some four minutes on two cores"
+        return (
+            f"not built, and cannot be: {kernel_build.INSTALL} {' '.join(missing)}; "
+            f"or {kernel_build.wall_clock()}"
+        )
+    if all(kernel_store.misfit(source) for source in sources.candidates(sources.all_sources())):
+        return f"not built: no source here makes one; {kernel_build.wall_clock()}"
+    return "not built yet; `./metronome kernel` builds it in some two minutes on two cores"
+
+
+def remarks() -> list[str]:
+    """One line for each kernel source of this machine: whether it is used, and why not."""
+    taken = None  # the source that the kernel is of, or would be
+    found = {}
+    for source in sources.candidates(sources.all_sources()):
+        if reason := kernel_store.misfit(source):
+            found[source] = f"passed over: {reason}"
+        elif taken is None:
+            taken = source
+            found[source] = "used" if kernel_store.built_from(source) else "will be used"
+            found[source] += source.doubt()
+        else:
+            found[source] = f"not used, {taken.version_text} comes first{source.doubt()}"
+    return [
+        f"{source.path}: {found.get(source) or f'not used, {source.refusal()}'}"
+        for source in sources.all_sources()
+    ]
 
 
 def identity(path: Path) -> str:
@@ -73,26 +112,15 @@ def identity(path: Path) -> str:
     return f"{said.strip() or 'unknown'} ({path.parent.name if is_ours else path.name})"
 
 
-def kernels() -> Path:
-    """The directory of the kernels that were built."""
-    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(cache).absolute() / "metronome" / "kernels"
-
-
-def key() -> str:
-    """Names a kernel by all that goes into it; the source by its date and size, which is cheap."""
-    found = kernel_build.best_source()
-    if found is None:
-        return f"{configuration_key()}-none"
-    source = found.path.stat()
-    return f"{configuration_key()}-{int(source.st_mtime):x}{source.st_size:x}"
-
-
-def configuration_key() -> str:
-    """Names all that goes into a kernel besides its source."""
-    parts = [kernel_build.CONFIG.read_bytes(), *patches.digest_parts()]
-    parts += [kernel_build.COMPILER_OPTIONS.encode(), kernel_build.DRIVERS.encode()]
-    return hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
+def settle(source: Source, report: Report) -> Path | None:
+    """The kernel of this source, built here or by another process; None if it makes none."""
+    if kernel_store.misfit(source):
+        return None
+    with (kernels() / f"{kernel_store.key(source)}.lock").open("a+") as lock:
+        wait_for_turn(lock, report)
+        if kernel_store.misfit(source):  # found by whoever had the lock
+            return None
+        return kernel_store.built_from(source) or build(source, lock, report)
 
 
 def wait_for_turn(lock: TextIO, report: Report) -> None:
@@ -124,7 +152,7 @@ def taken(lock: TextIO) -> bool:
     return True
 
 
-def build(root: Path, lock: TextIO, report: Report) -> Path:
+def build(source: Source, lock: TextIO, report: Report) -> Path | None:
     """Builds aside and renames, so that a kernel is there whole or not at all; holds the lock."""
 
     def tell(line: str) -> None:
@@ -134,19 +162,22 @@ def build(root: Path, lock: TextIO, report: Report) -> Path:
         lock.flush()
         report(line)
 
-    sweep(root)
-    log = root / f"{key()}.log"
+    root, key, log = kernels(), kernel_store.key(source), kernel_store.log_of(source)
+    sweep(root, key)
     log.unlink(missing_ok=True)
-    with scratch(root) as place:
+    with scratch(root, key) as place:
         started = time.monotonic()
         try:
-            kernel = kernel_build.build(place, log, tell)
+            kernel = kernel_build.build(source, place, log, tell)
         except RuntimeError as error:
-            raise BadInput(f"{error}; the whole log is {log}\n{last_lines(log)}") from error
+            kernel_build.check_trouble(place, log)
+            kernel_store.remember_misfit(source, f"{error} (log: {log})")
+            tell(f"kernel: Linux {source.version_text} is passed over: {error}")
+            return None
         finished = place / "finished"
         finished.mkdir()
         kernel.rename(finished / "linux")
-        target = root / key()
+        target = root / key
         shutil.rmtree(target, ignore_errors=True)
         finished.rename(target)
     log.unlink(missing_ok=True)
@@ -155,26 +186,40 @@ def build(root: Path, lock: TextIO, report: Report) -> Path:
 
 
 @contextlib.contextmanager
-def scratch(root: Path) -> Iterator[Path]:
+def scratch(root: Path, key: str) -> Iterator[Path]:
     """An empty directory that is gone afterwards."""
-    place = Path(tempfile.mkdtemp(dir=root, prefix=f"{key()}.", suffix=".building"))
+    place = Path(tempfile.mkdtemp(dir=root, prefix=f"{key}.", suffix=".building"))
     try:
         yield place
     finally:
         shutil.rmtree(place, ignore_errors=True)
 
 
-def sweep(root: Path) -> None:
+def sweep(root: Path, key: str) -> None:
     """Removes what builders left who died: this kernel's lock is held, others' can be had."""
     for place in root.glob("*.building"):
         owner = place.name.partition(".")[0]
         with (root / f"{owner}.lock").open("a+") as lock:
-            if owner == key() or taken(lock):
+            if owner == key or taken(lock):
                 shutil.rmtree(place, ignore_errors=True)
 
 
-def last_lines(log: Path) -> str:
-    """The end of a build's log, for an error message."""
-    if not log.exists():
-        return ""
-    return "\n".join(log.read_text(errors="replace").splitlines()[-LOG_LINES_SHOWN:])
+def main() -> int:
+    """`python3 -m netem.guest.kernel`: builds the kernel with nothing but Python itself.
+
+    The set-up starts it while other packages are still being fetched; it says what it does on
+    stderr, and ends with 0, or with 2 and one sentence.
+    """
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # takes its scratch files along
+    try:
+        ensure(lambda line: print(line, file=sys.stderr, flush=True))
+    except BadInput as error:
+        print(f"metronome: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

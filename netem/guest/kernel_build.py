@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -28,6 +29,15 @@ NEEDED_COMMANDS = {
     "patch": "patch",
 }
 LIBC_HEADER = Path("/usr/include/stdio.h")
+INSTALL = "sudo apt-get install -y"
+# Debian's own guest kernel: it has no virtual clock.
+STOCK_KERNEL = "linux.uml"
+# What tools say when it is not the source that is at fault.
+TROUBLE = re.compile(
+    r"No space left on device|Disk quota exceeded|Cannot allocate memory|virtual memory exhausted"
+    r"|Killed signal terminated program|(?<=\] )(?:Terminated|Killed|Interrupt)$",
+    re.MULTILINE,
+)
 
 # A build takes this much room while it runs (the unpacked source is most of it).
 ROOM_BYTES = 800_000_000
@@ -38,8 +48,8 @@ COMPILER_OPTIONS = "-w -mcmodel=small"
 FILES_TO_COMPILE = 666
 # A tool that has closed its output, or was told to end, has this long to do so.
 END_SECONDS = 10.0
-# The parts of the tree that User Mode Linux never compiles. Kconfig and
-# make files stay, they refer to each other; leaving the rest packed halves the time of unpacking.
+# The parts of the tree that User Mode Linux never compiles. Kconfig and make files stay, they refer
+# to each other; leaving the rest packed halves the time of unpacking.
 LEFT_PACKED = (
     "Documentation/*/*",
     "LICENSES/*",
@@ -59,6 +69,10 @@ LEFT_PACKED = (
             *("thermal", "usb", "video"),
         )
     ),
+    "drivers/[!bcnt]*/*.c",
+    *(f"fs/{name}/*.c" for name in ("btrfs", "ext4", "f2fs", "nfs*", "ocfs2", "smb", "xfs")),
+    *(f"net/{name}/*.c" for name in ("bluetooth", "mac80211", "netfilter", "sctp", "sunrpc")),
+    *(f"net/{name}/*.c" for name in ("rxrpc", "smc", "tipc", "wireless")),
 )
 
 
@@ -71,43 +85,64 @@ def missing_packages() -> list[str]:
     missing = [package for name, package in NEEDED_COMMANDS.items() if shutil.which(name) is None]
     if not LIBC_HEADER.exists():
         missing.append("libc6-dev")
-    source = best_source()
-    if source is None:
-        return [*missing, "linux-source"]
+    usable = sources.candidates(sources.all_sources())
+    return [*missing, *(missing_unpacker(usable[0]) if usable else ["linux-source"])]
+
+
+def missing_unpacker(source: Source) -> list[str]:
+    """The package with the program that unpacks this source, if that program is not here."""
     program, package = sources.PROGRAMS[source.packing]
-    return missing if shutil.which(program) else [*missing, package]
+    return [] if shutil.which(program) else [package]
 
 
-def best_source() -> Source | None:
-    """The source that a kernel would be built from."""
-    found = sources.candidates(sources.all_sources())
-    return found[0] if found else None
+def wall_clock() -> str:
+    """What can be done without a kernel of ours."""
+    if shutil.which(STOCK_KERNEL):
+        return f"use --clock wall, which takes {STOCK_KERNEL} as it is"
+    return "use --clock wall as root, if `./metronome doctor` finds netem in this machine's kernel"
 
 
 def check_machine(place: Path) -> None:
     """Refuses, before anything is started, what cannot succeed."""
     if os.uname().machine != "x86_64":
         raise BadInput(
-            f"clock virtual: its kernel is built for x86-64, this machine is {os.uname().machine}; "
-            "use --clock wall"
+            "the guest's kernel: it is built for x86-64, and this machine is "
+            f"{os.uname().machine}; {wall_clock()}"
         )
-    if missing := missing_packages():
-        raise BadInput(
-            f"clock virtual: building its kernel needs {', '.join(missing)}; install with: "
-            f"sudo apt-get install -y {' '.join(missing)}"
-        )
+    check_packages(missing_packages())
     if (free := shutil.disk_usage(place).free) < ROOM_BYTES:
         raise BadInput(
-            f"{place}: building the kernel of the virtual clock takes {ROOM_BYTES // 10**6} MB, "
+            f"{place}: building the guest's kernel takes {ROOM_BYTES // 10**6} MB, "
             f"{free // 10**6} MB are free; make room, or set XDG_CACHE_HOME to another disk"
         )
 
 
-def build(place: Path, log: Path, report: Report) -> Path:
-    """Builds below `place`, with everything that tools print in `log`; returns the kernel."""
-    check_machine(place)
-    source = best_source()
-    assert source is not None, "check_machine() has looked for it"
+def check_packages(missing: Sequence[str]) -> None:
+    """Refuses what cannot succeed for want of packages, with the line that installs them."""
+    if missing:
+        raise BadInput(
+            f"the guest's kernel: building it needs {', '.join(missing)}; install with: "
+            f"{INSTALL} {' '.join(missing)}; or {wall_clock()}"
+        )
+
+
+def check_trouble(place: Path, log: Path) -> None:
+    """Refuses, after a build failed, to take trouble of the machine for a fault of the source."""
+    text = log.read_text(errors="replace") if log.exists() else ""
+    if found := TROUBLE.search(text):
+        raise BadInput(
+            f"{place.parent}: building the guest's kernel ended with {found[0]!r}; make room (it "
+            f"takes {ROOM_BYTES // 10**6} MB of disk and some 300 MB of memory a core) and try "
+            f"again; the log is {log}"
+        )
+
+
+def build(source: Source, place: Path, log: Path, report: Report) -> Path:
+    """Builds below `place`, with everything that tools print in `log`; returns the kernel.
+
+    A RuntimeError says in a sentence why this source does not make a kernel.
+    """
+    check_packages(missing_unpacker(source))
     tree = place / "tree"
     tree.mkdir()
     report(f"kernel: unpacking the source of Linux {source.version_text}")
@@ -119,7 +154,7 @@ def build(place: Path, log: Path, report: Report) -> Path:
     (tree / "drivers" / "Makefile").write_text(f"obj-y += {DRIVERS}\n")
     report("kernel: configuring")
     run(["make", "ARCH=um", f"KCONFIG_ALLCONFIG={CONFIG}", "allnoconfig"], tree, log)
-    check_configuration(source, (tree / ".config").read_text())
+    check_configuration((tree / ".config").read_text())
     compile_tree(tree, log, report)
     run(["strip", "linux"], tree, log)
     return tree / "linux"
@@ -141,12 +176,10 @@ def unpack_command(source: Source, tree: Path) -> list[str]:
     ]
 
 
-def check_configuration(source: Source, got: str) -> None:
+def check_configuration(got: str) -> None:
     """Options drop out silently when something they depend on is missing: name them."""
     if lost := configuration.lost(CONFIG.read_text(), got):
-        raise RuntimeError(
-            f"{source.path}: these options of {CONFIG.name} did not take effect: {', '.join(lost)}"
-        )
+        raise RuntimeError(f"these options of {CONFIG.name} did not take effect: {', '.join(lost)}")
 
 
 def compile_tree(tree: Path, log: Path, report: Report) -> None:
@@ -205,8 +238,18 @@ def run(
         except BaseException:
             end_group(process)
             raise
+    if code < 0:
+        raise BadInput(f"the guest's kernel: {command[0]} was ended by signal {-code}; try again")
     if code != 0:
-        raise RuntimeError(f"kernel: {command[0]} failed with code {code}")
+        raise RuntimeError(f"{command[0]} failed with code {code}: {telling_line(log)}")
+
+
+def telling_line(log: Path) -> str:
+    """The line of a failed tool's output that says most: its first error, else its last line."""
+    lines = [line.strip() for line in log.read_text(errors="replace").splitlines()]
+    lines = lines[max(number for number, line in enumerate(lines) if line.startswith("$ ")) + 1 :]
+    errors = [line for line in lines if re.search(r"\berror:|\*\*\*", line)]
+    return (errors or lines[-1:] or ["it said nothing"])[0]
 
 
 def end_group(process: subprocess.Popen[str]) -> None:

@@ -54,16 +54,9 @@ class Source:
             return f"newer than {NEWEST[0]}.{NEWEST[1]}, the newest that was tried"
         return None
 
-    def remark(self) -> str:
-        """Return one sentence on this source for `metronome doctor`."""
-        if reason := self.refusal():
-            return f"{self.path}: not used, {reason}"
-        proven = (
-            ""
-            if self.version in PROVEN
-            else "; this version was not tried, the first build will tell"
-        )
-        return f"{self.path}: usable{proven}"
+    def doubt(self) -> str:
+        """Return what to add where this source is named: that nobody has measured its kernel."""
+        return "" if self.version in PROVEN else "; this version is not among the proven ones"
 
 
 def all_sources(place: Path | None = None) -> list[Source]:

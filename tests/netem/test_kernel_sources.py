@@ -2,7 +2,9 @@
 
 from pathlib import Path
 
-from netem.guest import sources
+import pytest
+
+from netem.guest import kernel, sources
 from netem.guest.sources import all_sources, candidates
 
 
@@ -39,12 +41,17 @@ def test_the_newest_proven_source_comes_first_and_untried_ones_last(tmp_path: Pa
     ]
 
 
-def test_a_source_that_is_not_taken_says_why(tmp_path: Path) -> None:
-    _archive(tmp_path / "linux-source-5.15.tar.xz")
-    _archive(tmp_path / "linux-source-9.9.tar.xz")
+def test_a_source_that_is_not_taken_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for version in ("5.15", "6.1", "9.9"):
+        _archive(tmp_path / f"linux-source-{version}.tar.xz")
+    monkeypatch.setattr(sources, "SOURCES", tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
 
-    newest, oldest = (source.remark() for source in all_sources(tmp_path))
+    newest, taken, oldest = kernel.remarks()
 
     assert newest.endswith("not used, newer than 7.2, the newest that was tried")
+    assert taken.endswith("linux-source-6.1.tar.xz: will be used")
     assert oldest.endswith("not used, older than 6.1")
     assert sources.OLDEST <= sources.NEWEST

@@ -18,7 +18,7 @@ from contracts.provenance import UNKNOWN
 from contracts.schema import SCHEMA
 from netem.backends.guest import Guest
 from netem.backends.native import Native
-from netem.guest import kernel
+from netem.guest import kernel, kernel_store
 from reports.finish import RunFacts, finish
 from runner import provenance
 from runner.preparation import prepare
@@ -136,7 +136,7 @@ def test_a_guest_kernel_is_named_by_its_version_and_ours_by_its_key_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    own, stock = kernel.kernels() / "0123-4567" / "linux", tmp_path / "linux.uml"
+    own, stock = kernel_store.kernels() / "0123-4567" / "linux", tmp_path / "linux.uml"
     for path in (own, stock):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text('#!/bin/sh\n[ "$1" = --version ] && echo 6.1.9\n')
