@@ -79,6 +79,11 @@ def choose(needed: int, what: str) -> Place:
     )
 
 
+def describe(place: Place) -> str:
+    """Say where it is; if it is a disk, say so, and what is wrong with shared memory."""
+    return str(place) if place.in_memory else f"{place}, a disk; not {look(SHARED_MEMORY)}"
+
+
 def _cache() -> Path:
     """Return the directory of the kernels' directory, which is on a disk and may be executed."""
     return kernel.kernels().parent.resolve()

@@ -75,10 +75,7 @@ class Guest:
         tracing.check()
         self._place = place_for(plan)
         if not self._place.in_memory:
-            report(
-                f"guest memory: in {self._place.path}, because {places.SHARED_MEMORY} has no room; "
-                "a disk may be slower"
-            )
+            report(f"guest memory: {places.describe(self._place)}, which would be faster")
         found: Path | str | None = kernel.cached()
         if found is None and self._clock == "wall":
             found = shutil.which(STOCK_KERNEL)

@@ -148,7 +148,5 @@ def test_the_first_place_with_room_is_taken(monkeypatch: pytest.MonkeyPatch) -> 
 
     assert choose(4, "it needs").path == Path("/small")
     assert choose(5, "it needs").path == Path("/large")
-    with pytest.raises(
-        BadInput, match=r": /forbidden \(read-only file system\), /small"
-    ):
+    with pytest.raises(BadInput, match=r": /forbidden \(read-only file system\), /small"):
         choose(7, "it needs")
