@@ -150,3 +150,14 @@ def test_the_first_place_with_room_is_taken(monkeypatch: pytest.MonkeyPatch) -> 
     assert choose(5, "it needs").path == Path("/large")
     with pytest.raises(BadInput, match=r": /forbidden \(read-only file system\), /small"):
         choose(7, "it needs")
+
+
+def test_a_disk_is_called_one_with_what_is_wrong_with_shared_memory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shared = Place(places.SHARED_MEMORY, True, 64 << 20)
+    monkeypatch.setattr(places, "look", lambda _: shared)
+
+    disk = places.describe(Place(Path("/tmp"), False, GB))
+    assert disk == "/tmp (1024 MB free), a disk; not /dev/shm (64 MB free)"
+    assert places.describe(shared) == "/dev/shm (64 MB free)"
