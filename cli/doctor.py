@@ -2,19 +2,24 @@
 
 import os
 import shutil
+from collections.abc import Iterator
 
 import psutil
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from contracts.errors import BadInput
 from contracts.links import LinkSpec
-from netem import backends
-from netem.backends.guest import SHARED_MEMORY
+from netem import backends, places
+from netem.backends import guest
 from netem.capabilities import probe
-from netem.guest import kernel, sources
+from netem.guest import kernel, sources, tracing
 from netem.guest.kernel_build import STOCK_KERNEL
-from scenarios import loader, wiring
+from netem.spool import room_needed
+from scenarios import loader, planner, wiring
+from scenarios.schema import Scenario
+from scenarios.task_facts import TaskFacts
 
 
 def doctor() -> int:
@@ -32,19 +37,21 @@ def doctor() -> int:
         ("Open vSwitch", can.openvswitch),
     ):
         table.add_row(label, "yes" if has else unknown)
-    guest = shutil.which(STOCK_KERNEL)
-    table.add_row("guest kernel", guest or f"{STOCK_KERNEL} missing (package user-mode-linux)")
+    stock = shutil.which(STOCK_KERNEL)
+    table.add_row("guest kernel", stock or f"{STOCK_KERNEL} missing (package user-mode-linux)")
     table.add_row("virtual clock's kernel", kernel.describe())
     remarks = kernel.remarks() or [f"none in {sources.SOURCES}"]
     table.add_row("kernel sources", escape("\n".join(remarks)))
     table.add_row("cores", str(len(os.sched_getaffinity(0))))
     memory = psutil.virtual_memory()
     table.add_row("memory", f"{memory.available >> 20} of {memory.total >> 20} MB free")
-    shared = shutil.disk_usage(SHARED_MEMORY)
-    table.add_row(str(SHARED_MEMORY), f"{shared.free >> 20} of {shared.total >> 20} MB free")
+    scenario = loader.load("quickstart")
+    refused = tracing.refusal()
+    table.add_row("ptrace (the guest)", f"refused: {refused}" if refused else "yes")
+    for label, place in _rooms(scenario):
+        table.add_row(label, place)
     console = Console()
     console.print(table)
-    scenario = loader.load("quickstart")
     links = [
         LinkSpec("host", "switch", tier, None, *wiring.shapes(link))
         for tier, link in scenario.links.items()
@@ -55,3 +62,17 @@ def doctor() -> int:
             f"On the {clock} clock, quickstart would take the backend [bold]{name}[/bold]: {why}."
         )
     return 0
+
+
+def _rooms(scenario: Scenario) -> Iterator[tuple[str, str]]:
+    """Yield what needs room in a run of this scenario, and the place that it would go to."""
+    # The size of the model is not known without torch, and small beside the rest.
+    samples = [1] * scenario.topology.client_count
+    facts = TaskFacts(samples=samples, flops_per_step=1, tensors={})
+    plan = planner.plan(scenario, facts, run="doctor", trainer="pool")
+    spool = room_needed(plan)
+    for label, needed in (("guest memory", guest.memory_needed(plan) + spool), ("spool", spool)):
+        try:
+            yield label, places.describe(places.choose(needed, f"{scenario.name} may need"))
+        except BadInput as error:
+            yield label, str(error)

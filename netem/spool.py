@@ -1,6 +1,7 @@
-"""Creates, locks and removes the spool of a run on /dev/shm, and clears away abandoned ones.
+"""Creates, locks and removes the spool of a run, and clears away abandoned ones.
 
-A spool is abandoned when its runner was killed: the lock that the runner held is then free.
+A spool is in the first place that has room for what the run may put there (netem/places.py).
+It is abandoned when its runner was killed: the lock that the runner held is then free.
 contracts/spool.py says which files a spool has.
 """
 
@@ -17,25 +18,31 @@ from typing import IO
 import psutil
 
 from contracts.errors import BadInput
+from contracts.plan import Plan
 from contracts.spool import Spool
+from netem import places
 
-_SHARED_MEMORY = Path("/dev/shm")
 _PREFIX = "metronome"
-_LONGEST_NAME = 60  # the guest puts sockets below, whose paths end at 108 characters
+_LONGEST_NAME = 60
+_LONGEST_SOCKET = 107  # characters of the path of a socket, which the guest puts into the spool
+_ROOM = 8 << 20  # for what every run puts there
+# Models that wait for the evaluator, of each server at the top: it may lag behind by some rounds.
+_ROUNDS_BEHIND = 10
 
 
 class LockedSpool(Spool):
     """The spool of a run that this process runs, which holds its lock for as long as it lives."""
 
-    def __init__(self, run: str) -> None:
-        readable = re.sub(r"[^A-Za-z0-9._-]", "_", run)[:_LONGEST_NAME]
-        super().__init__(_SHARED_MEMORY / f"{_PREFIX}-{os.getuid()}-{readable}-{os.getpid()}")
+    def __init__(self, run: str, room: int = _ROOM) -> None:
+        """Make it in the first place that has `room` bytes."""
+        place = places.choose(room, "the spool may need").path
+        super().__init__(_named(place, re.sub(r"[^A-Za-z0-9._-]", "_", run)))
         try:
             self._held = _make_locked(self)
             self.create()
         except OSError as error:
             raise BadInput(
-                f"{_SHARED_MEMORY}: cannot be written to ({error.strerror}); "
+                f"{place}: cannot be written to ({error.strerror}); "
                 "free some room there or ask for permission"
             ) from None
 
@@ -50,6 +57,26 @@ class LockedSpool(Spool):
         self._held.close()
 
 
+def room_needed(plan: Plan) -> int:
+    """Return how many bytes this plan may have in its spool at once.
+
+    Every node may have a task waiting and a result, or a checkpoint.
+    """
+    held = max(plan.model_bytes, plan.update_bytes) + plan.supply_bytes
+    waiting = min(plan.rounds + 1, _ROUNDS_BEHIND) * len(plan.tops)
+    return _ROOM + 2 * len(plan.nodes) * held + waiting * plan.model_bytes
+
+
+def _named(place: Path, run: str) -> Path:
+    """Return the path of a spool, with as much of the run's name as fits."""
+
+    def path(name: str) -> Path:
+        return place / f"{_PREFIX}-{os.getuid()}-{name}-{os.getpid()}"
+
+    rest = _LONGEST_SOCKET - len(str(Spool(path("")).guest_console))
+    return path(run[: min(rest, _LONGEST_NAME)])
+
+
 def remember_session(spool: Spool, leader: int) -> None:
     """Note a session in a spool, by its leader; whoever clears the spool away ends it."""
     with spool.sessions.open("a") as file:
@@ -59,10 +86,11 @@ def remember_session(spool: Spool, leader: int) -> None:
 def clear_abandoned() -> list[str]:
     """Clear away the spools and sessions of runners that were killed; return the spools' names."""
     cleared = []
-    for path in _SHARED_MEMORY.glob(f"{_PREFIX}-{os.getuid()}-*"):
+    pattern = f"{_PREFIX}-{os.getuid()}-*"
+    for path in [path for place in places.candidates() for path in place.glob(pattern)]:
         try:
             if path.lstat().st_uid != os.getuid():
-                continue  # anybody may write to /dev/shm, and this is not ours
+                continue  # anybody may write to /dev/shm and /tmp, and this is not ours
             spool = Spool(path)
             with spool.lock.open("a") as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -12,6 +12,7 @@ _PR_SET_NAME = 15
 _PR_SET_TIMERSLACK = 29
 _SIOCGSKNS = 0x894C
 _RB_POWER_OFF = 0x4321FEDC
+_PTRACE_TRACEME = 0
 
 
 def _checked(result: int, what: str) -> int:
@@ -55,6 +56,11 @@ def disable_timer_slack() -> None:
 def set_process_name(name: str) -> None:
     """Give the calling process the name that `ps` and `top` show."""
     _checked(_libc.prctl(_PR_SET_NAME, name.encode(), 0, 0, 0), "name the process")
+
+
+def let_parent_trace() -> None:
+    """Let the parent of the calling process trace it, as ptrace(PTRACE_TRACEME) does."""
+    _checked(_libc.ptrace(_PTRACE_TRACEME, 0, 0, 0), "ptrace")
 
 
 def load_module(path: str) -> None:

@@ -17,7 +17,7 @@ from contracts.status import Status
 from learning.workers.supervisor import PoolBroken, WorkerPool
 from netem import backends
 from netem.guest.spinning import SpinWatch
-from netem.spool import LockedSpool
+from netem.spool import LockedSpool, room_needed
 from runner.json_lines import tail
 from runner.preparation import PreparedRun, worker_count
 
@@ -80,7 +80,7 @@ class Runner:
         `interactive` opens Mininet's command line before training.
         """
         self._mark = time.monotonic()
-        spool = LockedSpool(self._prepared.plan.run)
+        spool = LockedSpool(self._prepared.plan.run, room_needed(self._prepared.plan))
         # On the wall clock the network has priority: its timers are what is measured.
         nice = _WORKERS_NICE if self._prepared.plan.clock == "wall" else 0
         workers = worker_count(self._prepared.scenario)

@@ -13,7 +13,7 @@ from cli.sweep.directories import RunPaths, summary_of
 from contracts import progress
 from contracts.project import ROOT
 from netem import syscalls
-from netem.backends.guest import RUNS_AT_ONCE
+from netem.places import RUNS_AT_ONCE
 from scenarios.expansion import SweepRun
 
 _TAIL_BYTES = 4096

@@ -1,8 +1,9 @@
 """The guest backend: Mininet in an embedded User Mode Linux, started by an ordinary user.
 
 The guest sees the host's files through an overlay whose changes stay in its own memory; only the
-run directory and the spool are writable (netem/guest/init.py). Its memory is a file in /dev/shm,
-which grows as it is used.
+run directory and the spool are writable (netem/guest/init.py). Its memory is a file which grows as
+it is used, in the first place that has room for it (netem/places.py). The kernel unlinks it as soon
+as it has opened it, so that it vanishes with the guest.
 """
 
 import os
@@ -13,25 +14,23 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from contracts.errors import BadInput
 from contracts.plan import Plan
 from contracts.project import ROOT
 from contracts.spool import GUEST_NAME, Spool
+from netem import places
 from netem.backends import process
-from netem.guest import guard, kernel
+from netem.guest import guard, kernel, tracing
 from netem.guest.kernel_build import STOCK_KERNEL
 from netem.guest.spinning import SpinWatch
+from netem.places import Place
+from netem.spool import room_needed
 
-SHARED_MEMORY = Path("/dev/shm")
 _BASE_BYTES = 400 << 20
 _NODE_BYTES = 10 << 20  # with less, a guest of many nodes only looks for free pages
 # The model as received, as trained, as being sent, the kernel's copies in flight, and one that a
 # parent keeps if its method needs all updates at once.
 _MODELS_PER_NODE = 6
 _START_NANOSECONDS = 1_767_225_600 * 10**9  # the guest's date on the virtual clock: 2026-01-01
-# The environment variable with which a sweep says how many runs it has at once: guests take their
-# memory only as they use it, so free memory alone does not tell whether all of them will fit.
-RUNS_AT_ONCE = "METRONOME_RUNS_AT_ONCE"
 
 
 def memory_needed(plan: Plan) -> int:
@@ -45,15 +44,13 @@ def memory_needed(plan: Plan) -> int:
     return _BASE_BYTES + a_node * len(plan.nodes) + models * held
 
 
-def check_room(plan: Plan) -> None:
-    """Raise BadInput unless /dev/shm has room for the guest's memory, of all runs at once."""
-    needed, room = memory_needed(plan), shutil.disk_usage(SHARED_MEMORY)
-    free = min(room.free, room.total // int(os.environ.get(RUNS_AT_ONCE, "1")))
-    if needed > free:
-        raise BadInput(
-            f"{SHARED_MEMORY}: {free >> 20} MB free, but a guest for {len(plan.nodes)} nodes may "
-            f"need {needed >> 20} MB; free some room there, use fewer clients, or a sweep's --jobs"
-        )
+def place_for(plan: Plan) -> Place:
+    """Return where the guest's memory goes; BadInput if no place has room.
+
+    The spool's needs are counted too, as it may go to the same place.
+    """
+    what = f"guest memory: a guest for {len(plan.nodes)} nodes may need"
+    return places.choose(memory_needed(plan) + room_needed(plan), what)
 
 
 class Guest:
@@ -69,13 +66,16 @@ class Guest:
         self._clock, self._seed, self._module = clock, seed, module
 
     def prepare(self, plan: Plan, report: Callable[[str], None]) -> None:
-        """Check that there is memory, and find or build a kernel to boot.
+        """Find a place for its memory, and find or build a kernel to boot.
 
         The virtual clock needs the kernel that we build. That one is also safer and faster, so the
         wall clock takes it too if it was built before; otherwise it takes Debian's, and builds
         ours only where Debian's is missing.
         """
-        check_room(plan)
+        tracing.check()
+        self._place = place_for(plan)
+        if not self._place.in_memory:
+            report(f"guest memory: {places.describe(self._place)}, which would be faster")
         found: Path | str | None = kernel.cached()
         if found is None and self._clock == "wall":
             found = shutil.which(STOCK_KERNEL)
@@ -113,7 +113,7 @@ class Guest:
             start = f"time-travel-start={_START_NANOSECONDS}"
             command += ["time-travel=inf-cpu", start, *seeds]
         environment = {
-            "TMPDIR": str(SHARED_MEMORY),
+            "TMPDIR": str(self._place.path),
             "METRONOME_RUNNER": str(os.getpid()),
             "METRONOME_SPOOL": str(spool.root),
         }

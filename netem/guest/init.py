@@ -42,6 +42,7 @@ def prepare_root(writable: list[str]) -> None:
         os.mkdir(f"/run/{folder}")
     layers = "lowerdir=/,upperdir=/run/upper,workdir=/run/work"
     syscalls.mount("overlay", NEW_ROOT, "overlay", layers)
+    syscalls.mount("tmpfs", f"{NEW_ROOT}/run", "tmpfs")  # first: a spool may be below /run
     for path in writable:
         target = NEW_ROOT + path
         os.makedirs(target, exist_ok=True)
@@ -50,8 +51,7 @@ def prepare_root(writable: list[str]) -> None:
     os.chdir("/")
     syscalls.mount("proc", "/proc", "proc")
     syscalls.mount("sysfs", "/sys", "sysfs")
-    for folder in ("/run", "/sys/fs/cgroup"):
-        syscalls.mount("tmpfs", folder, "tmpfs")
+    syscalls.mount("tmpfs", "/sys/fs/cgroup", "tmpfs")
     os.makedirs("/dev/pts", exist_ok=True)
     syscalls.mount("devpts", "/dev/pts", "devpts", "newinstance,ptmxmode=0666")
     ptmx = Path("/dev/ptmx")

@@ -64,6 +64,8 @@ def test_doctor_shows_what_there_is_and_the_backend_with_its_reason(
     shown = " ".join(capsys.readouterr().out.split())
     for name in ("namespaces", "HTB", "netem", "Open vSwitch", "/dev/shm", "memory", "cores"):
         assert name in shown
+    for name in ("guest memory", "spool", "ptrace"):
+        assert name in shown
     assert os.uname().release in shown
     assert f"On the wall clock, quickstart would take the {conclusion}" in shown
 

@@ -1,7 +1,8 @@
-"""The spool of a run on /dev/shm, and the clearing of those whose runner is dead."""
+"""The spool of a run, and the clearing of those whose runner is dead."""
 
 import fcntl
 import os
+import socket
 import subprocess
 import sys
 import threading
@@ -13,17 +14,20 @@ import pytest
 
 from contracts.errors import BadInput
 from contracts.project import ROOT
-from netem import spool
+from netem import places, spool
+from netem.places import Place
 from netem.spool import LockedSpool, clear_abandoned
 from tests.support.lines import PATIENCE
+from tests.support.only_places import only_place
 from tests.support.processes import alive
+from tests.support.scenario_trees import planned, star_scenario
 
 # A runner that makes a spool, starts a session with a child in it, and says the processes' ids.
 RUNNER = """
 import subprocess, sys, time
 from pathlib import Path
-from netem import spool
-spool._SHARED_MEMORY = Path(sys.argv[1])
+from netem import places, spool
+places.candidates = lambda: [Path(sys.argv[1])]
 own = spool.LockedSpool("dead run")
 leader = subprocess.Popen(
     ["sh", "-c", "sleep 300 & echo $!; wait"], stdout=subprocess.PIPE, start_new_session=True
@@ -36,10 +40,10 @@ time.sleep(300)
 
 
 @pytest.fixture
-def shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def shared(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A stand-in for /dev/shm, so that nobody's real runs are touched."""
-    monkeypatch.setattr(spool, "_SHARED_MEMORY", tmp_path)
-    return tmp_path
+    with only_place(monkeypatch) as place:
+        yield place
 
 
 @pytest.fixture
@@ -76,14 +80,64 @@ def test_a_very_long_name_is_cut(shared: Path) -> None:
     run = LockedSpool("r" * 300)
 
     assert len(str(run.root.relative_to(shared))) < 90
+    assert "rrrrrrrr" in run.root.name
+
+
+def test_the_longest_socket_of_a_spool_is_bound_in_the_longest_place(
+    monkeypatch: pytest.MonkeyPatch, shared: Path
+) -> None:
+    longest = shared / ("x" * (places.LONGEST_PATH - len(str(shared)) - 1))
+    longest.mkdir()
+    monkeypatch.setattr(places, "candidates", lambda: [longest])
+    run = LockedSpool("r" * 300)
+    run.guest_console.parent.mkdir()
+
+    with socket.socket(socket.AF_UNIX) as console:
+        console.bind(str(run.guest_console))
+
+    assert "rrrrrrrr" in run.root.name
+
+
+def test_the_room_that_a_spool_needs_grows_with_nodes_and_models() -> None:
+    few, many = planned(star_scenario(clients=2)), planned(star_scenario(clients=200))
+
+    assert spool.room_needed(many) - spool.room_needed(few) >= 2 * 198 * few.model_bytes
+
+
+def test_a_spool_goes_where_there_is_room(monkeypatch: pytest.MonkeyPatch, shared: Path) -> None:
+    room = {shared / "small": 1000, shared / "large": 9000}
+    for place in room:
+        place.mkdir()
+    monkeypatch.setattr(places, "candidates", lambda: list(room))
+    monkeypatch.setattr(places, "look", lambda path: Place(path, True, room[path]))
+
+    assert LockedSpool("run", 1000).root.parent.name == "small"
+    assert LockedSpool("run", 1001).root.parent.name == "large"
+
+
+def test_spools_are_cleared_away_in_every_place(
+    monkeypatch: pytest.MonkeyPatch, shared: Path
+) -> None:
+    first, second = shared / "first", shared / "second"
+    made = []
+    for place in (second, first):
+        place.mkdir()
+        monkeypatch.setattr(places, "candidates", lambda place=place: [place])
+        made.append(LockedSpool("run"))
+        abandon(made[-1])
+    monkeypatch.setattr(places, "candidates", lambda: [shared / "gone", first, second])
+
+    assert len(clear_abandoned()) == 2
+
+    assert not any(run.root.exists() for run in made)
 
 
 def test_no_room_or_permission_is_one_sentence(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(spool, "_SHARED_MEMORY", tmp_path / "not there")
+    monkeypatch.setattr(places, "candidates", lambda: [tmp_path / "not there"])
 
-    with pytest.raises(BadInput, match=r"cannot be written to \(No such file .*\); free some room"):
+    with pytest.raises(BadInput, match=r"not there \(no such file or directory\); free some room"):
         LockedSpool("run")
 
 

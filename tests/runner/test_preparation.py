@@ -14,7 +14,9 @@ import pytest
 from contracts.errors import BadInput
 from contracts.plan import Plan
 from learning.data import datasets
+from netem import memory_left, places
 from netem.backends import guest
+from netem.spool import room_needed
 from protocols.wire import read_file
 from runner import preparation
 from runner.preparation import output_directory, prepare
@@ -142,14 +144,43 @@ def test_the_guest_needs_memory_for_every_node_and_model_on_its_way() -> None:
     assert guest.memory_needed(large) - guest.memory_needed(small) >= 198 * guest._NODE_BYTES
 
 
-def test_no_room_for_the_guest_is_refused_with_the_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shutil, "disk_usage", lambda _: Usage(64 << 20, 44 << 20, 20 << 20))
+def usage_of(room: dict[str, Usage], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make these the only places, with so much room."""
+    monkeypatch.setattr(places, "candidates", lambda: [Path(path) for path in room])
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: room[str(path)])
 
-    with pytest.raises(BadInput, match=r"^/dev/shm: 20 MB free, but a guest for 9 nodes may need"):
-        guest.check_room(planned(tree_scenario()))
+
+def test_no_room_for_the_guest_is_refused_with_the_places_and_numbers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    little, less = Usage(64 << 20, 44 << 20, 20 << 20), Usage(64 << 20, 53 << 20, 11 << 20)
+    usage_of({"/dev/shm": little, "/tmp": less}, monkeypatch)
+
+    refused = (
+        r"^guest memory: a guest for 9 nodes may need \d{3} MB, and no place has them: "
+        r"/dev/shm \(20 MB free\), /tmp \(11 MB free\); free some room, "
+    )
+    with pytest.raises(BadInput, match=refused):
+        guest.place_for(planned(tree_scenario()))
 
 
 def test_room_for_the_guest_is_fine(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shutil, "disk_usage", lambda _: Usage(64 << 30, 0, 64 << 30))
+    monkeypatch.setattr(memory_left, "memory_left", lambda: 64 << 30)
+    usage_of({"/dev/shm": Usage(64 << 30, 0, 64 << 30)}, monkeypatch)
 
-    guest.check_room(planned(tree_scenario()))
+    assert guest.place_for(planned(tree_scenario())).path == Path("/dev/shm")
+
+
+def test_the_guest_and_the_spool_both_fit_where_the_guest_goes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    plan = planned(tree_scenario())
+    both = guest.memory_needed(plan) + room_needed(plan)
+    large = Usage(1 << 40, 0, 1 << 40)
+    monkeypatch.setattr(memory_left, "memory_left", lambda: 64 << 30)
+
+    usage_of({"/dev/shm": Usage(both, 0, both), "/tmp": large}, monkeypatch)
+    assert guest.place_for(plan).path == Path("/dev/shm")
+
+    usage_of({"/dev/shm": Usage(both, 1, both - 1), "/tmp": large}, monkeypatch)
+    assert guest.place_for(plan).path == Path("/tmp")

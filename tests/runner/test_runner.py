@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +18,13 @@ from contracts.plan import Plan
 from contracts.spool import Spool
 from contracts.status import Status
 from learning.workers.supervisor import WorkerPool
-from netem import spool as spool_module
 from netem.guest.spinning import SpinWatch
 from runner import execution as runner_module
 from runner.execution import RunFailed, Runner
 from runner.preparation import PreparedRun
 from scenarios import loader
 from tests.support.lines import PATIENCE
+from tests.support.only_places import only_place
 from tests.support.scenario_trees import planned, star_scenario
 
 SAY = "import sys, time; say = lambda line: open(sys.argv[1], 'a').write(line + '\\n'); "
@@ -87,14 +87,12 @@ class Watcher:
 
 
 @pytest.fixture
-def shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def shared(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A stand-in for /dev/shm, and an evaluator that waits for its stop file and no torch."""
-    path = tmp_path / "shm"
-    path.mkdir()
-    monkeypatch.setattr(spool_module, "_SHARED_MEMORY", path)
     monkeypatch.setattr(Runner, "_start_evaluator", _evaluator)
     monkeypatch.setattr(runner_module, "_POLL_SECONDS", 0.01)
-    return path
+    with only_place(monkeypatch) as path:
+        yield path
 
 
 def _evaluator(_self: Runner, spool: Spool, code: int = 0) -> "subprocess.Popen[bytes]":

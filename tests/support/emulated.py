@@ -11,6 +11,7 @@ from typing import Any
 import psutil
 
 from contracts.project import ROOT
+from netem.places import candidates
 
 SMALL = """
 name = "small"
@@ -130,6 +131,9 @@ def leftovers() -> set[str]:
             found.add(f"process {process.pid} {words}")
     found |= {f"interface {name}" for name in psutil.net_if_addrs()}
     found |= {f"file {path}" for path in Path("/dev/shm").iterdir()}
+    # Other programs come and go there; what is ours has this name.
+    ours = f"metronome-{os.getuid()}-*"
+    found |= {f"file {path}" for place in candidates() for path in place.glob(ours)}
     namespaces = Path("/run/netns")
     found |= {f"namespace {path}" for path in namespaces.glob("*")}
     found |= {f"mount {line}" for line in Path("/proc/mounts").read_text().splitlines()}
