@@ -1,10 +1,12 @@
 """The entry point of `./metronome COMMAND`: runs the command and turns errors into exit codes."""
 
+import os
 import signal
 import sys
 
 from cli import commands
 from contracts.errors import BadInput
+from runner.handing_back import handing_back
 
 
 def main() -> int:
@@ -14,7 +16,8 @@ def main() -> int:
     """
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends as cleanly as Ctrl-C
     try:
-        return commands.main(sys.argv[1:])
+        with handing_back(os.environ):
+            return commands.main(sys.argv[1:])
     except BadInput as error:
         print(f"metronome: {error}", file=sys.stderr)
         return 2

@@ -7,8 +7,11 @@ import time
 from collections.abc import Sequence
 
 from contracts.project import ROOT
+from runner.handing_back import claim
 
 COVERAGE = ROOT / ".coverage"  # where pytest-cov leaves what it measured
+# What the tools leave in the tree.
+LEFT_HERE = (".coverage", ".hypothesis", ".mypy_cache", ".pytest_cache", ".ruff_cache")
 NO_TESTS_SELECTED = 5  # pytest's exit code
 
 
@@ -24,6 +27,8 @@ def run(arguments: list[str]) -> int:
     parser.add_argument("--exitfirst", action="store_true", help="stop at the first failed step")
     options = parser.parse_args(own)
 
+    for name in LEFT_HERE:
+        claim(ROOT / name)
     COVERAGE.unlink(missing_ok=True)
     outcomes: list[tuple[str, str, float]] = []
     for name, command in steps(options.fast, extra):

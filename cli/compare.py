@@ -20,6 +20,7 @@ from reports.figures.comparison import draw_comparison
 from reports.figures.over_settings import draw_over_settings
 from reports.figures.rho import draw_rho
 from reports.records.atomic_files import write_text_atomically
+from runner.handing_back import make_directory
 
 RUNS = Path("runs")
 
@@ -58,7 +59,7 @@ def write_comparison(
     """Write tables and figures, and return the names of the files."""
     names = ["comparison.csv", "comparison.md", "comparison.png", "comparison-rounds.png"]
     try:
-        directory.mkdir(parents=True, exist_ok=True)
+        make_directory(directory)
         write_text_atomically(directory / "comparison.csv", comparison_csv(comparison))
         write_text_atomically(directory / "comparison.md", markdown(comparison))
         draw_comparison(directory / "comparison.png", comparison)

@@ -18,6 +18,7 @@ from netem.backends.guest import Guest
 from netem.spool import LockedSpool, clear_abandoned
 from nodes import fidelity_matrix
 from nodes.fidelity_matrix import MatrixCell
+from runner.handing_back import claim
 from runner.json_lines import tail
 from scenarios import loader, planner
 from scenarios.task_facts import TaskFacts
@@ -127,6 +128,7 @@ def _write(path: Path, cells: list[dict[str, Any]]) -> None:
     rows = [[name for name, _ in COLUMNS], ["---:"] * len(COLUMNS)]
     rows += [[show(cell) for _, show in COLUMNS] for cell in cells]
     text = "".join(f"| {' | '.join(row)} |\n" for row in rows)
+    claim(path)
     try:
         path.write_text(text)
     except OSError as problem:

@@ -11,6 +11,7 @@ from reports.comparison.runs import run_directories
 from reports.page.html import write_report
 from reports.records.provenance import explain_unreadable, older_schema_warnings, read_provenance
 from reports.records.run_records import RunRecords
+from runner.handing_back import make_directory
 
 
 def report(runs: Sequence[str], out: str | None) -> int:
@@ -18,7 +19,7 @@ def report(runs: Sequence[str], out: str | None) -> int:
     found = _read_all(runs)
     path = RunDirectory(_directory(runs, out, "report")).report
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_directory(path.parent)
         write_report(path, found)
     except OSError as error:
         raise _cannot_write(path, error) from None
@@ -38,7 +39,7 @@ def figures(runs: Sequence[str], out: str | None, round: int | None) -> int:
         raise BadInput(f"--round {round}: {missing[0]} finished no such round; name another one")
     directory = Path(out) if out else RunDirectory(_directory(runs, None, "figures")).figures
     try:
-        directory.mkdir(parents=True, exist_ok=True)
+        make_directory(directory)
         names = write_figures(directory, found, round)
     except OSError as error:
         raise _cannot_write(directory, error) from None

@@ -14,6 +14,7 @@ from contracts.messages import Kind
 from contracts.plan import Plan
 from contracts.provenance import Provenance
 from contracts.run_directory import RunDirectory, client_name
+from runner.handing_back import make_directory
 from scenarios import loader, planner
 from scenarios.schema import Device, Scenario
 from scenarios.task_facts import TaskFacts
@@ -49,7 +50,7 @@ class PreparedRun:
 
         files = RunDirectory(self.run_dir)
         try:
-            self.run_dir.mkdir(parents=True, exist_ok=True)
+            make_directory(self.run_dir)
             files.logs.mkdir()
         except OSError as error:
             raise BadInput(

@@ -13,6 +13,7 @@ from contracts.errors import BadInput
 from contracts.run_directory import RunDirectory
 from reports.records.record_files import UnreadableRecord
 from reports.records.run_records import RunRecords
+from runner.handing_back import make_directory
 from scenarios import loader
 from scenarios.expansion import SweepRun
 from scenarios.schema import Scenario
@@ -45,7 +46,7 @@ def locked_directory(out: Path) -> Iterator[int]:
     runs have ended.
     """
     try:
-        out.mkdir(parents=True, exist_ok=True)
+        make_directory(out)
         lock = open(out / ".lock", "a")  # noqa: SIM115 (closed below)
     except OSError as error:
         raise BadInput(

@@ -18,6 +18,16 @@ from netem.guest.spinning import SpinWatch
 _UNSHARE = ["unshare", "--net", "--pid", "--mount", "--fork", "--kill-child", "--mount-proc"]
 
 
+def into_namespaces() -> list[str]:
+    """Return what to put before a command so that it gets namespaces that end with it."""
+    # Mounts inside must not reach the machine, so unshare makes all mounts private, beginning with
+    # the root. In a chroot the root need not be a mount; there it does so with /proc only, which
+    # is the one that is mounted.
+    mounts = Path("/proc/self/mountinfo").read_text().splitlines()
+    root_is_a_mount = any(line.split()[4] == "/" for line in mounts)
+    return _UNSHARE if root_is_a_mount else [*_UNSHARE, "--propagation", "unchanged"]
+
+
 class Native:
     """The `native` backend. It needs root and has only the wall clock."""
 
@@ -34,7 +44,7 @@ class Native:
         self, run_dir: Path, spool: Spool, log: Path, interactive: bool
     ) -> "subprocess.Popen[bytes]":
         """Start the launcher in namespaces that end with it."""
-        command = [*_UNSHARE, sys.executable, "-m", process.LAUNCHER_MODULE]
+        command = [*into_namespaces(), sys.executable, "-m", process.LAUNCHER_MODULE]
         command += [str(run_dir), str(spool.root)]
         return process.start(command, log, interactive, {"OPENBLAS_NUM_THREADS": "1"})
 
