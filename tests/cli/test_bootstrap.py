@@ -1,26 +1,13 @@
 """What ./metronome does before the command line starts, on a machine of stand-ins."""
 
 import os
-import shutil
 import signal
-import tempfile
 import time
 import tomllib
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from tests.support.stand_in_machine import Machine
-
-
-@pytest.fixture
-def machine() -> Iterator[Machine]:
-    # Not tmp_path: pytest makes that private, and the script runs as another user.
-    place = Path(tempfile.mkdtemp(prefix="metronome-test-"))
-    place.chmod(0o755)
-    yield Machine(place)
-    shutil.rmtree(place)
+from tests.support.stand_in_machine import PATIENCE, Machine
 
 
 def test_first_start_sets_up_and_then_does_what_it_was_told(machine: Machine) -> None:
@@ -58,7 +45,7 @@ def test_it_works_through_a_link(machine: Machine) -> None:
     link.symlink_to(machine.script)
 
     process = machine.start(str(link), "list")
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=PATIENCE)
 
     assert out == "told to: list\n", err
     assert machine.venv.is_dir()
@@ -119,11 +106,9 @@ def test_only_the_test_command_asks_for_what_tests_need(machine: Machine) -> Non
 
 def test_killed_set_up_is_begun_anew(machine: Machine) -> None:
     killed = machine.start(str(machine.script), "list", PIP_SECONDS="60")
-    deadline = time.monotonic() + 20
-    while "-m pip" not in machine.log() and time.monotonic() < deadline:
-        time.sleep(0.01)
+    machine.wait_for("-m pip install")
     os.killpg(killed.pid, signal.SIGKILL)
-    killed.communicate(timeout=10)
+    killed.communicate(timeout=PATIENCE)
     half_unpacked = machine.venv / "half-unpacked"
     half_unpacked.touch()
 
@@ -136,7 +121,7 @@ def test_killed_set_up_is_begun_anew(machine: Machine) -> None:
 def test_two_first_starts_at_once_set_up_once(machine: Machine) -> None:
     both = [machine.start(str(machine.script), "list", PIP_SECONDS="0.3") for _ in range(2)]
 
-    outputs = [process.communicate(timeout=30)[0] for process in both]
+    outputs = [process.communicate(timeout=PATIENCE)[0] for process in both]
 
     assert outputs == ["told to: list\n"] * 2
     assert machine.log().count("-m venv") == 1
@@ -230,11 +215,9 @@ def test_a_package_installed_by_apt_does_not_undo_the_checks_packages(machine: M
 def test_killed_completion_is_begun_anew(machine: Machine) -> None:
     machine.run("run", "x")
     killed = machine.start(str(machine.script), "test", PIP_SECONDS="60")
-    deadline = time.monotonic() + 20
-    while "requirements-dev.txt" not in machine.log() and time.monotonic() < deadline:
-        time.sleep(0.01)
+    machine.wait_for("requirements-dev.txt")
     os.killpg(killed.pid, signal.SIGKILL)
-    killed.communicate(timeout=10)
+    killed.communicate(timeout=PATIENCE)
 
     again = machine.run("test")
 
@@ -250,6 +233,39 @@ def test_environment_of_another_python_is_rebuilt(machine: Machine) -> None:
 
     assert machine.log().count("-m venv") == 2
     assert not (machine.venv / "lib/python3.10").exists()
+
+
+@pytest.mark.parametrize("minor", [11, 12, 13, 14])
+def test_the_distributions_own_python_makes_the_environment(machine: Machine, minor: int) -> None:
+    machine.give_python(minor)
+
+    assert machine.run("list").stdout == "told to: list\n"
+
+    assert (machine.venv / f"lib/python3.{minor}/site-packages/mininet").is_symlink()
+
+
+def test_a_later_python_is_taken_where_the_distributions_own_is_too_old(machine: Machine) -> None:
+    machine.give_python(14, default=False)
+    (machine.system / "usr/bin/python3.11").rename(machine.system / "usr/bin/python3.10")
+    (machine.system / "usr/bin/python3").unlink()
+    (machine.system / "usr/bin/python3").symlink_to("python3.10")
+
+    machine.run("list")
+
+    assert (machine.venv / "lib/python3.14").is_dir()
+
+
+def test_the_user_sees_which_step_it_is_at_and_what_it_takes(machine: Machine) -> None:
+    machine.remove("mininet")
+
+    said = machine.run("run", SUDO_WORKS="yes", KERNEL_SECONDS="60").stderr.splitlines()
+
+    steps = [line for line in said if line.startswith("metronome: [")]
+    assert [line[11:16] for line in steps] == ["[1/3]", "[2/3]", "[3/3]"]
+    assert "mininet" in steps[0]
+    assert "Python packages" in steps[1]
+    assert "kernel" in steps[2]
+    assert any("300 MB to download" in line for line in said)
 
 
 def test_folder_that_is_no_environment_is_never_replaced(machine: Machine) -> None:

@@ -1,26 +1,59 @@
 """Stand-ins for apt, sudo, Python and pip, so that ./metronome sets up in milliseconds."""
 
+import contextlib
 import os
 import re
 import shutil
+import signal
 import subprocess
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from contracts.project import ROOT
 
 NOBODY = 65534
+# A loaded machine may take long to start a few dozen processes; what hangs takes longer.
+PATIENCE = 120.0
 
-PYTHON = """#!/bin/bash
+PYTHON = r"""#!/bin/bash
 echo "python $*" >>"$STAND_INS/log"
-case "$1 $2" in
-  "-m venv")
-    mkdir -p "$3/bin" "$3/lib/python3.11/site-packages"
+case "$*" in
+  "-m venv "*)
+    site=$3/lib/$(basename "$(readlink -f "$0")")/site-packages
+    mkdir -p "$3/bin" "$site"
     touch "$3/pyvenv.cfg"
     cp "$STAND_INS/python" "$3/bin/python" ;;
-  "-m pip") sleep "${PIP_SECONDS:-0}" ;;
-  "-m cli") echo "told to:" "${@:3}" ;;
+  "-m pip index "*) echo "Available versions: ${PIP_OFFERS-2.13.0+cpu, 2.13.0}" ;;
+  "-m pip install "*--target*)
+    [[ ! ${NO_UV-} ]] || exit 1
+    target=${@: -2:1}
+    mkdir -p "$target/bin"
+    cp "$STAND_INS/uv" "$target/bin" ;;
+  "-m pip install "*)
+    while [[ ${PIP_AWAITS_KERNEL-} && ! -e $STAND_INS/kernel.pid ]]; do sleep 0.01; done
+    sleep "${PIP_SECONDS:-0}"
+    cd "${0%/bin/*}"/lib/python3.*/site-packages
+    mkdir -p torch-2.13.0+cpu.dist-info
+    exit "${PIP_STATUS:-0}" ;;
+  "-B -m netem.guest.kernel")
+    trap 'kill $!; echo "kernel ended" >>"$STAND_INS/log"; exit' TERM
+    sleep "${KERNEL_SECONDS:-0}" &
+    echo $$ >"$STAND_INS/kernel.pid.new"
+    mv "$STAND_INS/kernel.pid.new" "$STAND_INS/kernel.pid"
+    wait ;;
+  "-m cli"*)
+    echo "HOME=$HOME bytecode=${PYTHONDONTWRITEBYTECODE-}" >"$STAND_INS/environment"
+    echo "told to:" "${@:3}"
+    sleep "${CLI_SECONDS:-0}" ;;
 esac
+"""
+UV = """#!/bin/bash
+echo "uv $* connect=$UV_HTTP_CONNECT_TIMEOUT retries=${UV_HTTP_RETRIES-}" >>"$STAND_INS/log"
+exit "${UV_STATUS:-0}"
+"""
+DF = """#!/bin/bash
+printf 'Avail\\n%sM\\n' "${FREE_MB:-100000}"
 """
 SUDO = """#!/bin/bash
 [[ ${SUDO_WORKS-} ]] || exit 1
@@ -48,6 +81,7 @@ class Machine:
     tree: Path = field(init=False)
     system: Path = field(init=False)
     markers: dict[str, Path] = field(init=False)
+    started: list[subprocess.Popen[str]] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
         self.tree = self.place / "a tree"
@@ -78,10 +112,14 @@ class Machine:
             self.markers[package].unlink()
 
     def start(self, *command: str, **settings: str) -> subprocess.Popen[str]:
-        """Start a command as an ordinary user, outside the tree, in a process group of its own."""
+        """Start a command as an ordinary user, outside the tree, in a process group of its own.
+
+        With SUDO_UID among its settings it is root's, as if started with sudo.
+        """
         ordinary = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
-        return subprocess.Popen(
-            [*(ordinary if os.geteuid() == 0 else []), *command],
+        drop = os.geteuid() == 0 and "SUDO_UID" not in settings
+        process = subprocess.Popen(
+            [*(ordinary if drop else []), *command],
             cwd=self.system,
             env={
                 "PATH": f"{self.place}/bin:{os.environ['PATH']}",
@@ -94,12 +132,43 @@ class Machine:
             text=True,
             start_new_session=True,
         )
+        self.started.append(process)
+        return process
 
     def run(self, *arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:
         """Run ./metronome to its end."""
         process = self.start(str(self.script), *arguments, **settings)
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=PATIENCE)
         return subprocess.CompletedProcess(arguments, process.returncode, out, err)
+
+    def end(self) -> None:
+        """End what is left of all that was started, and wait until it is gone."""
+        deadline = time.monotonic() + PATIENCE
+        for process in self.started:
+            with contextlib.suppress(ProcessLookupError):
+                while time.monotonic() < deadline:
+                    os.killpg(process.pid, signal.SIGKILL)
+                    process.poll()
+                    time.sleep(0.01)
+
+    def wait_for(self, text: str, file: str = "log") -> str:
+        """Wait until a stand-in has written this, and return all that is in the file."""
+        path = self.place / file
+        deadline = time.monotonic() + PATIENCE
+        while not path.exists() or text not in path.read_text():
+            assert time.monotonic() < deadline, f"{text!r} is not in {file} after {PATIENCE} s"
+            time.sleep(0.01)
+        return path.read_text()
+
+    def give_python(self, minor: int, default: bool = True) -> None:
+        """Install this Python with its ensurepip, and let python3 be it."""
+        ensurepip = self.system / f"usr/lib/python3.{minor}/ensurepip/__init__.py"
+        ensurepip.parent.mkdir(parents=True, exist_ok=True)
+        ensurepip.touch()
+        self._install({self.system / f"usr/bin/python3.{minor}": PYTHON})
+        if default:
+            (self.system / "usr/bin/python3").unlink(missing_ok=True)
+            (self.system / "usr/bin/python3").symlink_to(f"python3.{minor}")
 
     def _install_packages(self) -> None:
         script = (ROOT / "metronome").read_text()
@@ -119,14 +188,19 @@ class Machine:
     def _install_stand_ins(self) -> None:
         commands = {
             self.place / "python": PYTHON,
-            self.system / "usr/bin/python3.11": PYTHON,
+            self.place / "uv": UV,
+            self.place / "bin/df": DF,
             self.place / "bin/sudo": SUDO,
             self.place / "bin/apt-get": APT_GET,
             self.place / "bin/apt-cache": APT_CACHE,
         }
+        self._install(commands)
+        self.give_python(11)
+        (self.place / "log").touch()
+
+    @staticmethod
+    def _install(commands: dict[Path, str]) -> None:
         for path, text in commands.items():
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
             path.chmod(0o755)
-        (self.system / "usr/bin/python3").symlink_to("python3.11")
-        (self.place / "log").touch()
