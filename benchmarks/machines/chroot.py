@@ -98,6 +98,12 @@ class Chroot:
     def _environment(self) -> dict[str, str]:
         """Return what a login gives, and this machine's ways to the network."""
         path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-        login = {"PATH": path, "HOME": "/root", "LANG": "C.UTF-8", "TERM": "dumb", "SHELL": "/bin/sh"}
+        login = {
+            "PATH": path,
+            "HOME": "/root",
+            "LANG": "C.UTF-8",
+            "TERM": "dumb",
+            "SHELL": "/bin/sh",
+        }
         proxies = {name: os.environ[name] for name in _PROXIES if name in os.environ}
         return login | proxies | self.pip.variables

@@ -76,7 +76,11 @@ def last_summary(runs: Path) -> dict[str, Any]:
 
 
 def _ended(step: Step) -> str:
-    return f"{step.seconds:.0f} s" if step.code == 0 else f"exit {step.code} after {step.seconds:.0f} s"
+    return (
+        f"{step.seconds:.0f} s"
+        if step.code == 0
+        else f"exit {step.code} after {step.seconds:.0f} s"
+    )
 
 
 def _figures(summary: dict[str, Any]) -> list[str]:
