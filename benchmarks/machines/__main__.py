@@ -1,22 +1,19 @@
 """Makes fresh machines from nothing and runs Metronome on them as a new user would.
 
     sudo python3 -m benchmarks.machines chroot trixie [--tests] [--shm 64m]
+    sudo python3 -m benchmarks.machines vm trixie
 
-Everything is kept below --place; the last line printed is a row for docs/machines.md.
+A chroot is a release of Debian in a folder, in namespaces of its own, on this machine's kernel. A
+virtual machine boots the files of that chroot with the release's own kernel. Everything is kept
+below --place; what is printed last are rows for docs/machines.md.
 """
 
 import argparse
 import os
-import shlex
-import shutil
 import sys
-import time
 from pathlib import Path
 
-from benchmarks.machines import mirror, outcome
-from benchmarks.machines.chroot import TREE, Chroot
-from benchmarks.machines.mirror import Mirror
-from benchmarks.machines.outcome import Outcome, Step
+from benchmarks.machines import trials
 from contracts.errors import BadInput
 from contracts.project import ROOT
 
@@ -29,73 +26,36 @@ def main() -> int:
     try:
         if os.geteuid() != 0:
             raise BadInput("benchmarks.machines: making machines needs root; start it with sudo")
-        return chroot(options)
+        trial: trials.Trial = options.trial
+        return trial(options)
     except BadInput as error:
         print(error, file=sys.stderr)
         return 2
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.machines", description=__doc__)
+    formatter = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.machines", description=__doc__, formatter_class=formatter
+    )
     kinds = parser.add_subparsers(required=True)
-    kind = kinds.add_parser("chroot", help="a release of Debian in a folder")
-    kind.add_argument("suite", choices=_SUITES)
-    kind.add_argument("--place", type=Path, default=Path("/var/tmp/metronome-machines"))
-    kind.add_argument("--clone", type=Path, default=ROOT, help="the tree that is cloned")
-    kind.add_argument("--mirror", help="Debian's packages; default: as /etc/apt says")
-    kind.add_argument("--pip-cache", type=Path, help="a folder of downloads that machines share")
-    kind.add_argument("--shm", default="50%", help="size of /dev/shm (docker's: 64m)")
-    kind.add_argument("--tests", action="store_true", help="also run ./metronome test")
-    kind.add_argument("--again", action="store_true", help="go on with the machine that is there")
+    chroot = kinds.add_parser("chroot", help="a release of Debian in a folder, from nothing")
+    chroot.set_defaults(trial=trials.chroot)
+    vm = kinds.add_parser("vm", help="the same files, booted in QEMU with the release's kernel")
+    vm.set_defaults(trial=trials.vm)
+    for kind in (chroot, vm):
+        kind.add_argument("suite", choices=_SUITES)
+        kind.add_argument("--place", type=Path, default=Path("/var/tmp/metronome-machines"))
+        kind.add_argument("--pip-cache", type=Path, help="a folder of downloads to share")
+        kind.add_argument("--clone", type=Path, default=ROOT, help="the tree that is cloned")
+    chroot.add_argument("--mirror", help="Debian's packages; default: as /etc/apt says")
+    chroot.add_argument("--shm", default="50%", help="size of /dev/shm (docker's: 64m)")
+    chroot.add_argument("--tests", action="store_true", help="also run ./metronome test")
+    chroot.add_argument("--again", action="store_true", help="on the machine that is there")
+    vm.add_argument("--qemu", default=trials.QEMU, help=f"QEMU's options; default: {trials.QEMU}")
+    vm.add_argument("--step", action="append", metavar="'USER COMMAND'", help="instead of ours")
+    vm.add_argument("--patience", type=int, default=3600, help="seconds for each step")
     return parser.parse_args()
-
-
-def chroot(options: argparse.Namespace) -> int:
-    """Make a machine in a folder, run Metronome there, and print the row."""
-    place = options.place.resolve()
-    name = f"{options.suite}-shm{options.shm}" if options.shm != "50%" else options.suite
-    logs = place / "logs" / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}"
-    logs.mkdir(parents=True)
-    machine = Chroot(place / name, options.pip_cache)
-    machine.shared_memory = options.shm
-    if not options.again:
-        shutil.rmtree(machine.root, ignore_errors=True)
-        _tell(f"making {machine.root}")
-        source = Mirror(options.mirror) if options.mirror else mirror.of_this_machine()
-        machine.make(options.suite, place / "packages" / options.suite, source)
-    machine.clone(options.clone.resolve())
-    commands = ["./metronome run", "./metronome run", "./metronome doctor"]
-    if options.tests:
-        commands.append("./metronome test")
-    found = _visit(machine, name, commands, logs)
-    (logs / "outcome.json").write_text(found.to_json())
-    _tell(f"logs are in {logs}")
-    print(f"{outcome.HEADER}\n{found.row()}")
-    return int(any(step.code for step in found.steps))
-
-
-def _visit(machine: Chroot, name: str, commands: list[str], logs: Path) -> Outcome:
-    """Run the commands one after the other, and collect what they say."""
-    found = Outcome(name)
-    for number, command in enumerate(commands, 1):
-        log = logs / f"{number}-{command.split()[1]}.log"
-        started = time.monotonic()
-        code = machine.run(shlex.split(command), log=log).returncode
-        step = Step(command, code, time.monotonic() - started)
-        _tell(f"{command}: exit {code} after {step.seconds:.0f} s")
-        found.steps.append(step)
-        text = log.read_text(errors="replace")
-        if number == 1:
-            found.set_up_seconds = outcome.set_up_seconds(text)
-        if command == "./metronome test":
-            found.tests = outcome.tests(text, code)
-        # Runs that the tests make are elsewhere.
-        found.summary = outcome.last_summary(machine.root / TREE.lstrip("/") / "runs")
-    return found
-
-
-def _tell(sentence: str) -> None:
-    print(f"{time.strftime('%H:%M:%S')} {sentence}", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -66,6 +66,16 @@ class Chroot:
         command = ["git", "clone", "--quiet", "--no-hardlinks", str(tree), str(target)]
         subprocess.run(command, check=True, timeout=300)
 
+    def update(self, tree: Path) -> None:
+        """Bring the machine's clone to a tree's present commit, its environment kept."""
+        target = self.root / TREE.lstrip("/")
+        if not target.exists():
+            return self.clone(tree)
+        for words in (["fetch", "--quiet", str(tree), "HEAD"], ["reset", "--hard", "FETCH_HEAD"]):
+            command = ["git", "-C", str(target), *words]
+            subprocess.run(command, check=True, timeout=300, stdout=subprocess.DEVNULL)
+        return None
+
     def run(
         self, command: list[str], folder: str = TREE, log: Path | None = None, seconds: float = 7200
     ) -> "subprocess.CompletedProcess[bytes]":
