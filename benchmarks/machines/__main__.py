@@ -1,6 +1,7 @@
 """Makes fresh machines from nothing and runs Metronome on them as a new user would.
 
     sudo python3 -m benchmarks.machines chroot trixie [--tests] [--shm 64m]
+    sudo python3 -m benchmarks.machines enter trixie ./metronome doctor
     sudo python3 -m benchmarks.machines vm trixie
 
 A chroot is a release of Debian in a folder, in namespaces of its own, on this machine's kernel. A
@@ -43,13 +44,17 @@ def _options() -> argparse.Namespace:
     chroot.set_defaults(trial=trials.chroot)
     vm = kinds.add_parser("vm", help="the same files, booted in QEMU with the release's kernel")
     vm.set_defaults(trial=trials.vm)
-    for kind in (chroot, vm):
+    enter = kinds.add_parser("enter", help="run a command in a chroot that was made before")
+    enter.set_defaults(trial=trials.enter)
+    for kind in (chroot, enter, vm):
         kind.add_argument("suite", choices=_SUITES)
         kind.add_argument("--place", type=Path, default=Path("/var/tmp/metronome-machines"))
         kind.add_argument("--pip-cache", type=Path, help="a folder of downloads to share")
         kind.add_argument("--clone", type=Path, default=ROOT, help="the tree that is cloned")
     chroot.add_argument("--mirror", help="Debian's packages; default: as /etc/apt says")
-    chroot.add_argument("--shm", default="50%", help="size of /dev/shm (docker's: 64m)")
+    for kind in (chroot, enter):
+        kind.add_argument("--shm", default="50%", help="size of /dev/shm (docker's: 64m)")
+    enter.add_argument("command", nargs=argparse.REMAINDER)
     chroot.add_argument("--tests", action="store_true", help="also run ./metronome test")
     chroot.add_argument("--again", action="store_true", help="on the machine that is there")
     vm.add_argument("--qemu", default=trials.QEMU, help=f"QEMU's options; default: {trials.QEMU}")

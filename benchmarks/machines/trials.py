@@ -44,11 +44,16 @@ def chroot(options: argparse.Namespace) -> int:
     return int(any(step.code for step in found.steps))
 
 
+def enter(options: argparse.Namespace) -> int:
+    """Run one command on a machine that was made before, to look closer."""
+    machine = _made(options)
+    machine.shared_memory = options.shm
+    return machine.run(options.command, log=Path("/dev/stdout")).returncode
+
+
 def vm(options: argparse.Namespace) -> int:
     """Boot the files of a chroot, run the steps there, and print a row for each."""
-    machine = Chroot(options.place.resolve() / options.suite, options.pip_cache)
-    if not (machine.root / "etc/apt").is_dir():
-        raise BadInput(f"{machine.root}: no machine here; make it with `chroot {options.suite}`")
+    machine = _made(options)
     if shutil.which("qemu-system-x86_64") is None:
         raise BadInput("qemu-system-x86_64: not installed; apt-get install qemu-system-x86")
     logs = _logs(options, f"{options.suite}-vm")
@@ -71,6 +76,13 @@ def vm(options: argparse.Namespace) -> int:
     for step in ended:
         print(f"| `{step.command}` | {step.code} | {step.seconds:.0f} |")
     return int(len(ended) < len(steps) or any(step.code for step in ended))
+
+
+def _made(options: argparse.Namespace) -> Chroot:
+    machine = Chroot(options.place.resolve() / options.suite, options.pip_cache)
+    if not (machine.root / "etc/apt").is_dir():
+        raise BadInput(f"{machine.root}: no machine here; make it with `chroot {options.suite}`")
+    return machine
 
 
 def _visit(machine: Chroot, name: str, commands: list[str], logs: Path) -> Outcome:
