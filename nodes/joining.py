@@ -43,7 +43,7 @@ def join(endpoint: ClientEndpoint, deadline: float) -> None:
     ask_to_join(endpoint)
     welcome = Expected(kinds=frozenset({Kind.WELCOME}), max_bytes=endpoint.max_bytes)
     if endpoint.receive(deadline, welcome) is None:
-        raise NotJoined(f"no welcome from {endpoint.parent} in time")
+        raise NotJoined(f"no welcome from {endpoint.parent} in time; raise limits.join")
 
 
 def welcome(endpoint: ServerEndpoint, child: str, wanted: int | None = None) -> None:
@@ -60,7 +60,9 @@ def admit(endpoint: ServerEndpoint, children: tuple[str, ...], deadline: float) 
         received = endpoint.receive(deadline, joining)
         if received is None:
             few = ", ".join(sorted(missing)[:5])
-            raise NotJoined(f"{len(missing)} of {len(children)} did not join in time: {few}")
+            raise NotJoined(
+                f"{len(missing)} of {len(children)} did not join in time: {few}; raise limits.join"
+            )
         if received.sender in missing:
             missing.discard(received.sender)
             welcome(endpoint, received.sender)

@@ -24,8 +24,8 @@ from runner.preparation import PreparedRun, worker_count
 _POLL_SECONDS = 0.1
 _WORKERS_NICE = 5
 _GRACE_SECONDS = 3.0  # for a launcher that has said how it ended: all its records are written
-# These only matter when something hangs, since a process that dies is noticed at once: they are long
-# enough for a machine that takes minutes where others take seconds.
+# These only matter when something hangs, since a process that dies is noticed at once: long enough
+# for a machine that takes minutes where others take seconds.
 _WORKERS_SECONDS = 1800.0  # until all workers have loaded torch and the data
 _EVALUATION_SECONDS = 7200.0  # for one model
 _DISSIMILARITY_SECONDS = 12 * 3600.0  # where gradients over all training samples are measured too

@@ -3,6 +3,13 @@
 import signal
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# Hypothesis also measures how fast this machine is just now, which says nothing about our code.
+settings.register_profile(
+    "any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("any machine")
 
 
 @pytest.fixture(scope="session", autouse=True)

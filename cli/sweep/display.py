@@ -13,7 +13,7 @@ from reports.wording import duration, percent
 from scenarios.expansion import SweepRun
 
 _OTHER_LINES = 4  # of the terminal, besides those of running and waiting runs
-_OTHER_COLUMNS = 74  # of a line, besides the name
+_OTHER_COLUMNS = 86  # of a line, besides the name
 _SHORTEST_NAME = 24
 
 

@@ -81,6 +81,9 @@ def test_a_process_that_spins_is_found_and_named_by_the_kernels_last_words(guest
     assert found_within(watch, PATIENCE) == "client7"
 
 
+@pytest.mark.skipif(
+    not Path("/proc/self/schedstat").exists(), reason="this kernel does not count the waiting"
+)
 def test_one_that_spins_on_a_busy_core_is_found_too(guests: Guests) -> None:
     guests.start(BUSY, BUSY, BUSY)
     watch = guests.start(BUSY)

@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 from contracts.errors import BadInput
@@ -17,7 +18,7 @@ from contracts.project import ROOT
 from netem import places, spool
 from netem.places import Place
 from netem.spool import LockedSpool, clear_abandoned
-from tests.support.lines import PATIENCE
+from tests.support.lines import PATIENCE, aside
 from tests.support.only_places import only_place
 from tests.support.processes import alive
 from tests.support.scenario_trees import planned, star_scenario
@@ -150,6 +151,24 @@ def test_removing_ends_the_remembered_session(
     run.remove()
 
     assert not alive(session.pid)
+
+
+def test_a_dead_process_that_nobody_reaps_is_not_waited_for(shared: Path) -> None:
+    program = """import subprocess, time
+print(subprocess.Popen(["sleep", "300"], start_new_session=True).pid, flush=True)
+time.sleep(300)"""
+    parent = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    assert parent.stdout is not None
+    leader = int(parent.stdout.readline())
+    run = LockedSpool("run")
+    run.remember_session(leader)
+
+    removing = aside(run.remove)
+    removing.result(PATIENCE)
+
+    assert psutil.Process(leader).status() == psutil.STATUS_ZOMBIE
+    parent.kill()
+    parent.communicate()
 
 
 def test_a_live_runners_spool_and_sessions_are_left_alone(

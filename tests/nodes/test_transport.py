@@ -116,14 +116,14 @@ def test_who_did_not_join_by_the_deadline_is_named(ends: Ends) -> None:
     client = ends.client("client1")
     joining = aside(lambda: join(client, soon()))
 
-    with pytest.raises(NotJoined, match=r"1 of 2 did not join in time: client2"):
+    with pytest.raises(NotJoined, match=r"1 of 2 did not join in time: client2; raise limits.join"):
         admit(ends.server, ("client1", "client2"), soon(0.3))
 
     joining.result(PATIENCE)
 
 
 def test_a_client_without_a_welcome_names_its_parent(ends: Ends) -> None:
-    with pytest.raises(NotJoined, match="no welcome from cloud"):
+    with pytest.raises(NotJoined, match=r"no welcome from cloud in time; raise limits.join"):
         join(ends.client("client1"), soon(0.1))
 
 

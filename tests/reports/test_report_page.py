@@ -204,10 +204,10 @@ def test_200_nodes_and_100_rounds_open_in_time_and_are_not_large(
     write_large_run(tmp_path / "run")
     path = _written(tmp_path / "report.html", tmp_path / "run")
 
-    seconds = page.open(path)
+    page.open(path)
+    seconds = page.processor_seconds()
 
     assert path.stat().st_size < 8e6
     assert page.run("waterfall.dataset.rows") == "200"
     assert page.complaints == []
-    # What the page itself took until it was drawn; a busy machine is allowed more than 3 s.
-    assert seconds < 10
+    assert seconds < 3

@@ -207,7 +207,7 @@ class EvaluatorClock(Watcher):
         time.sleep(seconds)
 
     def tick(self) -> None:
-        if self.phases[-1:] != ["evaluating"]:
+        if self.phases[-1:] != ["evaluating"] or self._left < 0:
             return
         self._passed = not self._passed
         if self._passed:
@@ -218,7 +218,7 @@ class EvaluatorClock(Watcher):
         self._left -= 1
 
     def evaluator(self) -> "subprocess.Popen[bytes]":
-        program = 'until grep -q over "$0"; do sleep 0.01; done'
+        program = 'until grep -qs over "$0"; do sleep 0.01; done'
         return subprocess.Popen(["sh", "-c", program, str(self._lines)])
 
 

@@ -64,6 +64,12 @@ class Page:
         assert "exceptionDetails" not in found, found["exceptionDetails"]
         return found["result"].get("value")
 
+    def processor_seconds(self) -> float:
+        """Return the processor time of the page's process, which a busy machine does not change."""
+        self._call("Performance.enable")
+        metrics = {m["name"]: m["value"] for m in self._call("Performance.getMetrics")["metrics"]}
+        return float(metrics["ProcessTime"])
+
     def press(self, key: str) -> None:
         """Press a key on whatever has the focus."""
         code = {"Tab": 9, "ArrowLeft": 37, "ArrowRight": 39, "Enter": 13}.get(key, ord(key[0]))
