@@ -115,4 +115,4 @@ def test_a_command_without_need_of_the_kernel_does_not_build_it(
 def test_a_command_with_need_of_the_kernel_begins_it(machine: Machine, command: str) -> None:
     (machine.system / "virtual.toml").write_text('clock = "virtual"\n')
 
-    assert "begun in the background" in machine.run(*command.split()).stderr
+    assert "kernel in the background" in machine.run(*command.split()).stderr
