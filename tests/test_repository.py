@@ -63,6 +63,12 @@ def test_every_requirement_is_pinned_exactly() -> None:
     assert len(requirements) == len({line.split("==")[0].lower() for line in requirements})
 
 
+def test_what_the_script_installs_by_itself_is_pinned_exactly() -> None:
+    pins = re.findall(r"^\w+=(\w+)==([\w.]+)$", (ROOT / "metronome").read_text(), re.MULTILINE)
+
+    assert [name for name, _ in pins] == ["torchvision", "uv"]
+
+
 def test_pre_commit_runs_what_the_gate_runs_before_its_tests_and_fetches_nothing() -> None:
     text = (ROOT / ".pre-commit-config.yaml").read_text()
 

@@ -148,6 +148,7 @@ def test_only_the_test_command_installs_what_the_checks_need(machine: Machine) -
 
     packages, _torchvision = _pip_installs(machine)
     assert packages.endswith(f"-r {machine.tree}/requirements.txt")
+    assert "--no-compile" in packages, "most of what pip unpacks is never imported"
 
 
 def test_the_test_command_completes_an_environment_made_by_run(machine: Machine) -> None:

@@ -12,9 +12,15 @@ FOREVER = "600"
 
 
 def test_set_up_and_command_go_on_while_the_kernel_is_built(machine: Machine) -> None:
-    ran = machine.run("run", KERNEL_SECONDS=FOREVER, PIP_AWAITS_KERNEL="yes")
+    ran = machine.run("run", KERNEL_SECONDS=FOREVER, PIP_AWAITS_KERNEL="start")
 
     assert ran.stdout == "told to: run\n", ran.stderr
+
+
+def test_a_kernel_that_is_there_when_the_set_up_ends_is_said_to_be(machine: Machine) -> None:
+    said = machine.run("run", PIP_AWAITS_KERNEL="end").stderr
+
+    assert "[2/2] the virtual clock's kernel: built" in said
 
 
 def test_the_build_goes_on_beside_the_command_and_ends_with_it(machine: Machine) -> None:
@@ -22,7 +28,7 @@ def test_the_build_goes_on_beside_the_command_and_ends_with_it(machine: Machine)
         str(machine.script),
         "run",
         KERNEL_SECONDS=FOREVER,
-        PIP_AWAITS_KERNEL="yes",
+        PIP_AWAITS_KERNEL="start",
         CLI_SECONDS=FOREVER,
     )
     machine.wait_for("-m cli")
@@ -53,7 +59,7 @@ def test_ctrl_c_during_the_set_up_ends_the_build_too(machine: Machine) -> None:
         str(machine.script),
         "run",
         KERNEL_SECONDS=FOREVER,
-        PIP_AWAITS_KERNEL="yes",
+        PIP_AWAITS_KERNEL="start",
         PIP_SECONDS=FOREVER,
     )
     machine.wait_for("-m pip install")
@@ -68,7 +74,7 @@ def test_ctrl_c_during_the_set_up_ends_the_build_too(machine: Machine) -> None:
 
 
 def test_a_set_up_that_fails_ends_the_build_too(machine: Machine) -> None:
-    failed = machine.run("run", KERNEL_SECONDS=FOREVER, PIP_AWAITS_KERNEL="yes", PIP_STATUS="1")
+    failed = machine.run("run", KERNEL_SECONDS=FOREVER, PIP_AWAITS_KERNEL="start", PIP_STATUS="1")
 
     assert failed.returncode == 2
     machine.wait_for("kernel ended")
@@ -115,4 +121,4 @@ def test_a_command_without_need_of_the_kernel_does_not_build_it(
 def test_a_command_with_need_of_the_kernel_begins_it(machine: Machine, command: str) -> None:
     (machine.system / "virtual.toml").write_text('clock = "virtual"\n')
 
-    assert "begun in the background" in machine.run(*command.split()).stderr
+    assert "kernel in the background" in machine.run(*command.split()).stderr

@@ -32,6 +32,8 @@ case "$*" in
     cp "$STAND_INS/uv" "$target/bin" ;;
   "-m pip install "*)
     while [[ ${PIP_AWAITS_KERNEL-} && ! -e $STAND_INS/kernel.pid ]]; do sleep 0.01; done
+    while [[ ${PIP_AWAITS_KERNEL-} == end ]] &&
+      grep -q 'State:.[^ZX]' "/proc/$(<"$STAND_INS/kernel.pid")/status"; do sleep 0.01; done
     sleep "${PIP_SECONDS:-0}"
     cd "${0%/bin/*}"/lib/python3.*/site-packages
     mkdir -p torch-2.13.0+cpu.dist-info
