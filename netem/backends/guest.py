@@ -75,7 +75,7 @@ class Guest:
         tracing.check()
         self._place = place_for(plan)
         if not self._place.in_memory:
-            report(f"guest memory: {places.describe(self._place)}, which would be faster")
+            report(f"guest memory: {places.describe(self._place)}; a long run may be slower")
         found: Path | str | None = kernel.cached()
         if found is None and self._clock == "wall":
             found = shutil.which(STOCK_KERNEL)
