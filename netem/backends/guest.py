@@ -2,8 +2,8 @@
 
 The guest sees the host's files through an overlay whose changes stay in its own memory; only the
 run directory and the spool are writable (netem/guest/init.py). Its memory is a file which grows as
-it is used, in the first place that has room for it (netem/places.py). The kernel unlinks it as soon
-as it has opened it, so that it vanishes with the guest.
+it is used, in the first place that has room for it (netem/places.py). It has no name there, so that
+it vanishes with the guest.
 """
 
 import os
@@ -75,7 +75,7 @@ class Guest:
         tracing.check()
         self._place = place_for(plan)
         if not self._place.in_memory:
-            report(f"guest memory: {places.describe(self._place)}, which would be faster")
+            report(f"guest memory: {places.describe(self._place)}; a long run may be slower")
         found: Path | str | None = kernel.cached()
         if found is None and self._clock == "wall":
             found = shutil.which(STOCK_KERNEL)

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,7 @@ CONTAINER = [
     *("unshare", "--mount", "sh", "-c", MOUNT, "sh"),
     *(sys.executable, "-m", "tests.support.refusing", "personality"),
 ]
+VIRTUAL = ("--clock", "virtual")
 SAME = ("events.jsonl", "rounds.csv", "links.csv", "membership.csv")
 
 
@@ -36,14 +38,15 @@ def test_a_run_with_its_memory_on_a_disk_has_the_same_records_and_leaves_nothing
     tmp_path: Path,
 ) -> None:
     before = emulated.leftovers()
-    outside = emulated.run(TREE, tmp_path / "outside")
+    outside = emulated.run(TREE, tmp_path / "outside", *VIRTUAL)
     assert outside.code == 0, outside.output
 
-    process = contained(TREE, tmp_path / "inside")
+    process = contained(TREE, tmp_path / "inside", *VIRTUAL)
     output, _ = process.communicate(timeout=240)
 
     assert process.returncode == 0, output
-    assert ", a disk; not /dev/shm (programs there may not be executed), which" in output
+    said = " ".join(output.split())
+    assert ", a disk; not /dev/shm (programs there may not be executed); a long run" in said
     for name in SAME:
         files = [folder / "run" / name for folder in (tmp_path / "outside", tmp_path / "inside")]
         first, second = (file.read_bytes() if file.exists() else None for file in files)
@@ -53,15 +56,29 @@ def test_a_run_with_its_memory_on_a_disk_has_the_same_records_and_leaves_nothing
 
 def test_after_kill_9_the_next_run_clears_away_what_is_on_the_disk(tmp_path: Path) -> None:
     before = emulated.leftovers()
-    process = contained(STAR, tmp_path / "killed", "--set", "protocol.rounds=500")
+    process = contained(STAR, tmp_path / "killed", *VIRTUAL, "--set", "protocol.rounds=500")
     events = tmp_path / "killed" / "run" / "events.jsonl"
     wait_until(lambda: events.exists() and '"phase": "round"' in events.read_text())
 
     process.send_signal(signal.SIGKILL)  # `exec` made it the runner itself
     process.communicate(timeout=60)
     assert emulated.leftovers() != before, "there is something to clear away"
-    outcome = emulated.run(STAR, tmp_path / "next")
+    outcome = emulated.run(STAR, tmp_path / "next", *VIRTUAL)
 
     assert outcome.code == 0, outcome.output
     assert "cleared away what a killed run had left" in outcome.output
+    assert emulated.leftovers() == before
+
+
+def test_a_spool_below_run_can_be_written_to_from_the_guest(tmp_path: Path) -> None:
+    before = emulated.leftovers()
+    with tempfile.TemporaryDirectory(prefix="place-", dir="/run") as runtime:
+        mount = f"mount -t tmpfs -o size=4g run {runtime} && export XDG_RUNTIME_DIR={runtime}"
+        command = ["unshare", "--mount", "sh", "-c", f"{mount} && {MOUNT}", "sh"]
+        words = [*command, *emulated.command(STAR, tmp_path, *VIRTUAL)]
+        process = emulated.start(words, tmp_path)
+        output, _ = process.communicate(timeout=240)
+
+    assert process.returncode == 0, output
+    assert "guest memory" not in output, "this place is memory"
     assert emulated.leftovers() == before
