@@ -82,6 +82,9 @@ PIECES = (
         "addresses", "repeatability", upstream=Mark("arch/um/os-Linux/main.c", r"ADDR_NO_RANDOMIZE")
     ),
     Piece(
+        "heap", "repeatability", left_over=Mark("arch/um/kernel/mem.c", r"brk_end = .*sbrk\(0\)")
+    ),
+    Piece(
         "netem-seed",
         "repeatability",
         # Since 6.6 every qdisc has a generator of its own, which starts with a number of 64 bits.
