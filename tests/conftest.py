@@ -3,6 +3,14 @@
 import signal
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# Hypothesis measures how long it takes to draw and to try an example: that is the machine's speed
+# and load, not ours.
+settings.register_profile(
+    "any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("any machine")
 
 
 @pytest.fixture(scope="session", autouse=True)
