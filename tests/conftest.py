@@ -16,3 +16,9 @@ settings.load_profile("any machine")
 def _ctrl_c_is_heard() -> None:
     """Whoever starts the tests in the background may have SIGINT ignored, and that is inherited."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(autouse=True)
+def _the_terminal_is_an_ordinary_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever starts the tests without a terminal has TERM=dumb, where nothing moves."""
+    monkeypatch.setenv("TERM", "xterm")

@@ -1,13 +1,16 @@
 """The parts of benchmarks/machines that need no machine: settings read, rows written."""
 
+import os
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from benchmarks.machines import mirror, outcome, pip_settings
+from benchmarks.machines import mirror, outcome, pip_settings, virtual
 from benchmarks.machines.mirror import Mirror
 from benchmarks.machines.outcome import Outcome, Step
+from contracts.run_directory import RunDirectory
 
 NEW_FORMAT = """
 Types: deb
@@ -108,8 +111,6 @@ def test_the_counts_of_all_test_steps_are_added_up(log: str, code: int, said: st
 
 
 def test_the_summary_is_that_of_the_last_run(tmp_path: Path) -> None:
-    from contracts.run_directory import RunDirectory
-
     nothing: dict[str, Any] = {}
     assert outcome.last_summary(tmp_path) == nothing
     (tmp_path / "failed").mkdir()
@@ -117,3 +118,11 @@ def test_the_summary_is_that_of_the_last_run(tmp_path: Path) -> None:
     RunDirectory(tmp_path / "whole").summary.write_text('{"rounds": 8}')
 
     assert outcome.last_summary(tmp_path) == {"rounds": 8}
+
+
+def test_a_virtual_machine_finds_its_init_and_its_steps(tmp_path: Path) -> None:
+    virtual.write_steps(tmp_path, [("root", "uname -r"), ("somebody", "id -un | tee name")], 60)
+
+    assert (tmp_path / "vm/steps").read_text() == "root uname -r\nsomebody id -un | tee name\n"
+    assert os.access(tmp_path / "vm/init", os.X_OK)
+    subprocess.run(["sh", "-n", tmp_path / "vm/init"], check=True, timeout=10)
