@@ -127,6 +127,17 @@ def test_a_source_whose_unpacker_is_missing_names_the_package(
         kernel_build.build(source, tmp_path, tmp_path / "log", print)
 
 
+def test_an_archive_that_cannot_be_unpacked_is_passed_over_with_the_unpackers_words(
+    builds: Builds, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.undo()
+    archive = tmp_path / "linux-source-6.12.tar.xz"
+    archive.write_text("half a download")
+
+    with pytest.raises(RuntimeError, match=r"tar failed with code 2: xz: .* not recognized"):
+        kernel_build.build(Source(archive, (6, 12), "xz"), tmp_path, tmp_path / "log", print)
+
+
 def test_ubuntus_archive_is_unpacked_through_its_link(tmp_path: Path) -> None:
     folder = tmp_path / "linux-source-6.8.0"
     (folder / "linux-source-6.8.0" / "drivers" / "usb").mkdir(parents=True)
