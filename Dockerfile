@@ -7,8 +7,8 @@
 # The records are below /metronome/runs. To own them, start with --user "$(id -u):$(id -g)".
 FROM debian:trixie-slim
 
-# Not below /root, so that every user finds what is built here.
-ENV XDG_CACHE_HOME=/var/cache
+# Not below /root, so that every user finds what is built here, and can draw figures without a home.
+ENV XDG_CACHE_HOME=/var/cache MPLCONFIGDIR=/tmp/matplotlib
 WORKDIR /metronome
 COPY . .
 
