@@ -77,7 +77,7 @@ def describe() -> str:
         )
     if all(kernel_store.misfit(source) for source in sources.candidates(sources.all_sources())):
         return f"not built: no source here makes one; {kernel_build.wall_clock()}"
-    return "not built yet; `./metronome kernel` builds it in some four minutes on two cores"
+    return "not built yet; `./metronome kernel` builds it in some two minutes on two cores"
 
 
 def remarks() -> list[str]:

@@ -69,6 +69,10 @@ LEFT_PACKED = (
             *("thermal", "usb", "video"),
         )
     ),
+    "drivers/[!bcnt]*/*.c",
+    *(f"fs/{name}/*.c" for name in ("btrfs", "ext4", "f2fs", "nfs*", "ocfs2", "smb", "xfs")),
+    *(f"net/{name}/*.c" for name in ("bluetooth", "mac80211", "netfilter", "sctp", "sunrpc")),
+    *(f"net/{name}/*.c" for name in ("rxrpc", "smc", "tipc", "wireless")),
 )
 
 

@@ -140,8 +140,7 @@ def _apply_piece(tree: Path, version: Version, piece: Piece) -> str:
     if piece.optional:
         return "left out, no variant fits (slower, not wrong)"
     raise DoesNotFit(
-        f"linux-source {_text(version)}: the change {piece.name!r}, which is needed for "
-        f"{piece.purpose}, does not fit this tree"
+        f"the change {piece.name!r}, which is needed for {piece.purpose}, does not fit this tree"
     )
 
 
