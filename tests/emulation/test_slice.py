@@ -12,6 +12,7 @@ import pytest
 
 from tests.support import emulated
 from tests.support.emulated import STAR, TREE
+from tests.support.open_trees import readable_by_others
 
 pytestmark = pytest.mark.emulation
 
@@ -59,7 +60,8 @@ def test_an_ordinary_user_needs_no_root_for_the_guest(tmp_path: Path) -> None:
     for parent in tmp_path.parents[:2]:
         os.chmod(parent, parent.stat().st_mode | 0o755)
     command = emulated.command(TREE, tmp_path, "--set", "protocol.rounds=1")
-    user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    user = [*readable_by_others(tmp_path), "setpriv", "--reuid=65534", "--regid=65534"]
+    user.append("--clear-groups")
 
     done = subprocess.run(
         [*user, *command] if os.geteuid() == 0 else command,
