@@ -2,7 +2,7 @@
 # shared memory.
 #   docker build --tag metronome .
 #   docker run --rm metronome                          runs the quick start
-#   docker run --rm --volume "$PWD/runs:/metronome/runs" metronome run fedavg-vs-solo
+#   docker run --rm --volume "$PWD/runs:/metronome/runs" metronome run two-layers
 #
 # The records are below /metronome/runs. To own them, start with --user "$(id -u):$(id -g)".
 FROM debian:trixie-slim

@@ -19,6 +19,7 @@ class Provenance:
     torch: str = UNKNOWN
     engine: str = UNKNOWN  # what plain local training was done by
     processor: str = UNKNOWN
+    python: str = UNKNOWN  # that the nodes ran on, with its build; not in records before 0.3
 
     @classmethod
     def of(cls, record: Mapping[str, Any]) -> "Provenance":

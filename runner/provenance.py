@@ -1,4 +1,4 @@
-"""Collects the provenance of a run: version, commit, kernel, torch, engine and processor."""
+"""Collects the provenance of a run: version, commit, kernel, torch, engine, processor, Python."""
 
 import os
 import platform
@@ -28,6 +28,7 @@ def collect(engine: str, kernel: str) -> Provenance:
         torch=str(torch.__version__),
         engine=engine,
         processor=processor(),
+        python=f"{platform.python_version()} ({', '.join(platform.python_build())})",
     )
 
 

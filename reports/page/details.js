@@ -112,6 +112,6 @@ function scenarioSection(run) {
 function provenanceTable(made) {
   const changed = { true: ", with uncommitted changes", false: "" }[made.changed] ?? "";
   const rows = [["version", made.version], ["commit", made.commit + changed], ["kernel", made.kernel], ["engine", made.engine],
-    ["torch", made.torch], ["processor", made.processor], ["schema of the records", String(made.schema)]];
+    ["torch", made.torch], ["processor", made.processor], ["Python", made.python], ["schema of the records", String(made.schema)]];
   return el("div", { class: "table" }, table([["what", "name"], ["value", "name"]], rows, "What made this run"));
 }

@@ -82,17 +82,24 @@ def _version(made: Provenance) -> str:
     return f"{made.version} at commit {made.commit[:12]}{changes}"
 
 
+def _python(made: Provenance) -> str:
+    return made.python
+
+
 _FACTS: dict[str, Callable[[Provenance], str]] = {
     "versions": _version,
     "kernels": lambda made: made.kernel,
     "engines": lambda made: made.engine,
     "torch versions": lambda made: made.torch,
     "processors": lambda made: made.processor,
+    "builds of Python": _python,
 }
 
 
 def _tells(made: Provenance, fact: Callable[[Provenance], str]) -> bool:
     """Whether the run has recorded this fact; older runs have not, and one sentence says so."""
+    if fact is _python and made.python == UNKNOWN:
+        return False  # records of schema 2 had no such key at first
     return made.schema > 1 or fact(made) not in (UNKNOWN, _version(Provenance()))
 
 

@@ -162,6 +162,11 @@ def test_runs_made_alike_are_compared_without_a_word(tmp_path: Path) -> None:
             "Some Processor (method0) and Another (method1)",
         ),
         (
+            {"python": "3.13.5 (main, another day)"},
+            "runs of different builds of Python stand side by side: 3.11.2 (main, some day) "
+            "(method0) and 3.13.5 (main, another day) (method1)",
+        ),
+        (
             {"version": "0.3.0"},
             "runs of different versions stand side by side: 0.2.0 at commit 0123456789ab (method0) "
             "and 0.3.0 at commit 0123456789ab (method1)",

@@ -75,7 +75,9 @@ def test_names_in_records_cannot_become_markup(page: Page, one: Path) -> None:
 
 def test_it_says_what_made_the_run(page: Page, tmp_path: Path) -> None:
     run = FakeRun(tmp_path / "run", rounds=2)
-    made = Provenance(SCHEMA, "1.2.3", "abc123", True, "6.6 (key)", "2.8.0", "lenet5.c", "a CPU")
+    made = Provenance(
+        *(SCHEMA, "1.2.3", "abc123", True, "6.6 (key)", "2.8.0", "lenet5.c", "a CPU", "3.13.5 (x)")
+    )
     summary = {"name": "made", "provenance": dataclasses.asdict(made)}
     (run.directory / "summary.json").write_text(json.dumps(summary))
     page.open(_written(tmp_path / "report.html", run.directory))
@@ -88,6 +90,7 @@ def test_it_says_what_made_the_run(page: Page, tmp_path: Path) -> None:
         ["engine", "lenet5.c"],
         ["torch", "2.8.0"],
         ["processor", "a CPU"],
+        ["Python", "3.13.5 (x)"],
         ["schema of the records", str(SCHEMA)],
     ]
     assert page.complaints == []

@@ -24,6 +24,7 @@ PROVENANCE = Provenance(
     torch="2.1.0",
     engine="torch",
     processor="Some Processor",
+    python="3.11.2 (main, some day)",
 )
 
 
