@@ -316,8 +316,8 @@ def test_an_hour_of_sleep_passes_at_once_and_every_boot_is_the_same(tmp_path: Pa
 @pytest.mark.timeout(1800)
 def test_killed_kernel_takes_its_helper_processes_along(tmp_path: Path) -> None:
     init = tmp_path / "init"
-    # The second process says that it is up: while the kernel makes one, that one is not yet bound to
-    # it, and only the guard, which ends the whole group, would find it.
+    # The second process says that it is up: while the kernel makes one, that one is not yet bound
+    # to it, and only the guard, which ends the whole group, would find it.
     init.write_text("#!/bin/sh\n(echo ready; while :; do :; done) &\nwait\n")
     init.chmod(0o755)
     process = subprocess.Popen(

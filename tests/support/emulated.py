@@ -99,7 +99,7 @@ def _done(words: list[str], folder: Path) -> Outcome:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=1100,
     )
     return Outcome(done.returncode, done.stdout + done.stderr, folder / "run")
 
