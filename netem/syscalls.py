@@ -3,6 +3,7 @@
 import ctypes
 import fcntl
 import os
+from pathlib import Path
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -61,6 +62,14 @@ def set_process_name(name: str) -> None:
 def let_parent_trace() -> None:
     """Let the parent of the calling process trace it, as ptrace(PTRACE_TRACEME) does."""
     _checked(_libc.ptrace(_PTRACE_TRACEME, 0, 0, 0), "ptrace")
+
+
+def run_before_others() -> None:
+    """Let the calling process run as soon as it can, before all ordinary ones; not its children."""
+    # Without a limit on such processes there is no timer that watches over it.
+    Path("/proc/sys/kernel/sched_rt_runtime_us").write_text("-1")
+    policy = os.SCHED_FIFO | os.SCHED_RESET_ON_FORK
+    os.sched_setscheduler(0, policy, os.sched_param(1))
 
 
 def load_module(path: str) -> None:

@@ -25,6 +25,7 @@ from contracts.events import Details, EventFields, Phase
 from contracts.plan import Plan
 from contracts.run_directory import RunDirectory
 from contracts.spool import Spool
+from netem import syscalls
 from nodes import client, cloud, edge  # noqa: F401
 from nodes.compute import make_pauses
 from nodes.control import Control
@@ -97,6 +98,10 @@ class Launch:
         self._start_nodes()
         self._wait_for_workers()
         self.records.write_status(status.Training(seconds=time.monotonic() - probed))
+        if self.plan.pause != "sleep":
+            # At the instant at which a round ends, its counters are read before the next one's
+            # models are sent. Left to the scheduler, that may depend on how busy the host was.
+            syscalls.run_before_others()
         self._count_links(0)
         for name in self.plan.tops:
             self.processes.order(name, Go())
