@@ -64,12 +64,17 @@ def let_parent_trace() -> None:
     _checked(_libc.ptrace(_PTRACE_TRACEME, 0, 0, 0), "ptrace")
 
 
-def run_before_others() -> None:
-    """Let the calling process run as soon as it can, before all ordinary ones; not its children."""
-    # Without a limit on such processes there is no timer that watches over it.
+def run_in_order_of_waking(before_others: bool = False) -> None:
+    """Let the calling process, and its threads, run in the order in which they are woken.
+
+    The ordinary scheduler weighs how long each has run before, which on the virtual clock depends
+    on accidents such as whether Python's bytecode was cached. `before_others` puts this process
+    first, and leaves its children alone.
+    """
+    # Without a limit on such processes there is no timer that watches over them.
     Path("/proc/sys/kernel/sched_rt_runtime_us").write_text("-1")
-    policy = os.SCHED_FIFO | os.SCHED_RESET_ON_FORK
-    os.sched_setscheduler(0, policy, os.sched_param(1))
+    policy = os.SCHED_FIFO | (os.SCHED_RESET_ON_FORK if before_others else 0)
+    os.sched_setscheduler(0, policy, os.sched_param(2 if before_others else 1))
 
 
 def load_module(path: str) -> None:

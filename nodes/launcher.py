@@ -101,7 +101,7 @@ class Launch:
         if self.plan.pause != "sleep":
             # At the instant at which a round ends, its counters are read before the next one's
             # models are sent. Left to the scheduler, that may depend on how busy the host was.
-            syscalls.run_before_others()
+            syscalls.run_in_order_of_waking(before_others=True)
         self._count_links(0)
         for name in self.plan.tops:
             self.processes.order(name, Go())

@@ -11,7 +11,7 @@ from contracts.control import Done, Failed, Listen, Listening, Measure, Start, W
 from contracts.plan import NodeSpec, Plan
 from contracts.spool import Spool
 from contracts.training import Trainer
-from netem import probe
+from netem import probe, syscalls
 from nodes.compute import make_trainer
 from nodes.control import Control
 from nodes.recorder import Recorder
@@ -51,6 +51,8 @@ def run_node(spec: NodeSpec, plan: Plan, run_dir: Path, spool: Spool, control: C
 
     The module of its role is `nodes.ROLE`; an error there is reported to the launcher.
     """
+    if plan.pause != "sleep":
+        syscalls.run_in_order_of_waking()
     while not isinstance(order := control.wait_for(Start, Listen, Measure), Start):
         _take_part_in_probe(control, order)
     context = NodeContext(spec, plan, run_dir, spool, control, Recorder(control), order.restarted)

@@ -97,7 +97,8 @@ def _started(plan: "Plan", network: "Network") -> Iterator[_RunningFlow]:
         sink = _open_sink(network, flow.receiver, target)
         sent = mmap.mmap(-1, mmap.PAGESIZE)  # shared with the process that is forked next
         due = departures(flow, f"{plan.seed}/traffic/{number}")
-        process_main = partial(_send, due=due, target=target, sent=sent)
+        in_turn = plan.pause != "sleep"
+        process_main = partial(_send, due=due, target=target, sent=sent, in_turn=in_turn)
         pid, line = network.host(flow.sender).fork_process(f"traffic{number + 1}", process_main)
         yield _RunningFlow(flow, pid, line, sink, sent)
 
@@ -122,8 +123,11 @@ def _send(
     due: Iterator[float],
     target: tuple[str, int],
     sent: mmap.mmap,
+    in_turn: bool,
 ) -> None:
     """Send every packet of a flow when it is due; one that is late goes at once."""
+    if in_turn:
+        syscalls.run_in_order_of_waking()
     sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     sender.setsockopt(socket.SOL_SOCKET, _SO_SNDBUFFORCE, _SEND_BUFFER)
     sender.setblocking(False)
