@@ -51,3 +51,10 @@ def test_dates_and_random_numbers_of_the_guest_are_the_same_in_every_boot(tmp_pa
     first, second = (_found(tmp_path / boot) for boot in ("first", "second"))
 
     assert first == second
+
+
+def test_processes_that_wake_at_one_instant_run_in_the_order_in_which_they_went_to_sleep(
+    tmp_path: Path,
+) -> None:
+    """Not by what each has done before: that depends on Python's cached bytecode, for instance."""
+    assert _found(tmp_path / "guest")["ran"] == list(range(sleepers.SLEEPERS))

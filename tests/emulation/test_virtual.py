@@ -1,10 +1,6 @@
 """The virtual clock: exact, repeatable, and equal to the wall clock where the host can carry it."""
 
-import compileall
 import hashlib
-import os
-import shutil
-import subprocess
 import time
 from pathlib import Path
 
@@ -13,7 +9,6 @@ from rich.console import Console
 
 from cli.display import RunDisplay
 from cli.fidelity import error, measure
-from contracts.project import ROOT
 from netem.backends.guest import Guest
 from nodes import fidelity_matrix
 from runner.execution import RunFailed, Runner
@@ -168,36 +163,3 @@ def test_a_node_that_spins_on_the_clock_is_found_and_named(
         pytest.raises(RunFailed, match="client7: burned the processor"),
     ):
         Runner(prepared, backend, display).run()
-
-
-@pytest.mark.beside
-def test_times_do_not_depend_on_whether_pythons_bytecode_was_cached(tmp_path: Path) -> None:
-    # It changes how much a process does before its first round, and so what a scheduler that
-    # weighs this would let run first at an instant at which several are woken.
-    tree = tmp_path / "tree"
-    rooms = ("cli", "contracts", "learning", "netem", "nodes", "protocols", "reports", "runner")
-    for room in (*rooms, "scenarios"):
-        shutil.copytree(ROOT / room, tree / room, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(ROOT / "pyproject.toml", tree)
-    small = ("--set", "task.samples_per_client=20", "--set", "protocol.rounds=1")
-
-    def records(name: str) -> list[bytes]:
-        (tmp_path / name).mkdir()
-        words = emulated.named_command("quickstart", tmp_path / name, *small)
-        subprocess.run(
-            words,
-            env=os.environ | {"PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1"},
-            cwd=tmp_path,
-            stdin=subprocess.DEVNULL,
-            check=True,
-            timeout=1100,
-        )
-        run = tmp_path / name / "run"
-        return [(run / file).read_bytes() for file in ("events.jsonl", "links.csv")]
-
-    compiled_each_time = records("compiled-each-time")
-    assert compileall.compile_dir(tree, quiet=1)
-    cached = records("cached")
-    shutil.rmtree(tree / "protocols" / "__pycache__")
-
-    assert compiled_each_time == cached == records("cached-in-part")

@@ -1,7 +1,8 @@
 """Runs in a guest instead of the launcher: its first process sleeps to odd moments.
 
 It sleeps alone, and among others that wake often.
-It also tells how long system calls take, and what the guest's dates and random numbers are.
+It also tells how long system calls take, in which order processes run that are woken at the same
+instant, and what the guest's dates and random numbers are.
 """
 
 import contextlib
@@ -16,6 +17,8 @@ from pathlib import Path
 from netem import syscalls
 
 SLEEPS = 400
+SLEEPERS = 6
+_FORKED = (3, 0, 5, 1, 4, 2)  # in this order, which must not matter
 _MONOTONIC = _ABSOLUTE = 1
 
 
@@ -33,7 +36,8 @@ def main(directories: list[str]) -> None:
     for other in others:
         os.kill(other, signal.SIGKILL)
         os.waitpid(other, 0)
-    found = {"late": late, "calls": calls, "date": time.time_ns(), "random": os.urandom(16).hex()}
+    ran = _order_of_running()
+    found = {"late": late, "calls": calls, "ran": ran, "date": time.time_ns(), "random": os.urandom(16).hex()}
     Path(directories[0], "found.json").write_text(json.dumps(found))
 
 
@@ -70,10 +74,33 @@ def _lateness() -> list[int]:
     late, libc = [], ctypes.CDLL(None)
     for number in range(SLEEPS):
         moment = time.monotonic_ns() + 1_000_000 + 7919 * number
-        until = _Moment(moment // 10**9, moment % 10**9)
-        assert libc.clock_nanosleep(_MONOTONIC, _ABSOLUTE, ctypes.byref(until), None) == 0
+        _sleep_until(moment, libc)
         late.append(time.monotonic_ns() - moment)
     return late
+
+
+def _sleep_until(moment: int, libc: ctypes.CDLL) -> None:
+    until = _Moment(moment // 10**9, moment % 10**9)
+    assert libc.clock_nanosleep(_MONOTONIC, _ABSOLUTE, ctypes.byref(until), None) == 0
+
+
+def _order_of_running() -> list[int]:
+    """Return in which order processes ran that went to sleep as 0, 1, 2, ... to one instant."""
+    told, said = [os.pipe() for _ in range(SLEEPERS)], os.pipe()
+    moment, libc = time.monotonic_ns() + 10**9, ctypes.CDLL(None)
+    for number in _FORKED:
+        if os.fork() == 0:
+            syscalls.run_in_order_of_waking()
+            os.read(told[number][0], 1)
+            _sleep_until(moment, libc)
+            os.write(said[1], bytes([number]))
+            os._exit(0)
+    for _, line in told:
+        time.sleep(0.001)
+        os.write(line, b".")
+    for _ in range(SLEEPERS):
+        os.wait()
+    return list(os.read(said[0], SLEEPERS))
 
 
 def _other(microseconds: int) -> int:
