@@ -61,10 +61,26 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument("--data", type=Path, help=_DATA_HELP)
     run.add_argument("--out", help="the directory of the run (default: runs/NAME-TIME)")
     run.add_argument(
+        "--fresh",
+        action="store_true",
+        help="train everything, and neither use nor keep what other runs trained",
+    )
+    run.add_argument(
+        "--stop-at-target",
+        action="store_true",
+        help="end the run once the target accuracy is reached",
+    )
+    run.add_argument(
         "--cli", action="store_true", help="open Mininet's command line before training"
     )
     _add_live(run)
     run.set_defaults(command=_run)
+    resume = _add_command(
+        commands, "resume", "go on with a run that was killed, interrupted or failed"
+    )
+    resume.add_argument("run", metavar="RUN", help="the run's directory")
+    _add_live(resume)
+    resume.set_defaults(command=_resume)
     _add_sweep(commands)
     _add_links(commands)
     _add_compare(commands)
@@ -79,6 +95,12 @@ def parser() -> argparse.ArgumentParser:
     fidelity.add_argument("--clock", choices=("wall", "virtual"), default="virtual")
     fidelity.add_argument("--out", help="also write the table to this Markdown file")
     fidelity.set_defaults(command=_fidelity)
+    cache = _add_command(
+        commands, "cache", "show what is remembered of earlier trainings, and how to clear it"
+    )
+    cache.add_argument("--clear", action="store_true", help="forget everything")
+    cache.add_argument("--limit", metavar="SIZE", help="take at most so much disk, like 20gb")
+    cache.set_defaults(command=_cache)
     kernel = _add_command(
         commands, "kernel", "build the virtual clock's kernel unless it is there, and describe it"
     )
@@ -240,14 +262,28 @@ def _figures(options: argparse.Namespace) -> int:
     return figures(options.runs, options.out, options.round)
 
 
+def _resume(options: argparse.Namespace) -> int:
+    from cli.resume import resume
+
+    return resume(options.run, options.live)
+
+
+def _cache(options: argparse.Namespace) -> int:
+    from cli.cache import cache
+
+    return cache(options.clear, options.limit)
+
+
 def _run(options: argparse.Namespace) -> int:
     from cli.run import run
 
+    changes = [*options.changes, *(["compute.remember=false"] if options.fresh else [])]
+    overrides = {"clock": options.clock, "backend": options.backend, "seed": options.seed}
     return run(
         options.scenario,
-        changes=options.changes,
+        changes=changes,
         links=options.links,
-        overrides={"clock": options.clock, "backend": options.backend, "seed": options.seed},
+        overrides=overrides | {"stop": "target" if options.stop_at_target else None},
         data_dir=_data_dir(options),
         out=options.out,
         interactive=options.cli,

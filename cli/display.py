@@ -74,6 +74,10 @@ class RunDisplay:
         else:
             self._show(_WORDS[type(record)])
 
+    def note(self, sentence: str) -> None:
+        """Show something that the user should know."""
+        self._print(sentence)
+
     def evaluating(self) -> None:
         """Show that training is over and the last models are being evaluated."""
         self._training_is_over = True

@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from rich.markup import escape
 from cli.display import RunDisplay
 from cli.live import LiveView
 from contracts import progress
+from learning.remembering import ledger
 from netem import backends
 from netem.capabilities import probe
 from netem.spool import clear_abandoned
@@ -19,8 +20,10 @@ from reports.finish import RunFacts, finish
 from reports.result_table import result_table
 from runner import provenance
 from runner.execution import RunFailed, Runner
-from runner.preparation import prepare
+from runner.preparation import output_directory, prepare
+from runner.run_lock import busy
 from scenarios import loader
+from scenarios.schema import Scenario
 
 
 def run(
@@ -36,23 +39,40 @@ def run(
     live: int | None = None,
 ) -> int:
     """Run one scenario and print its results; return 0, or 1 if the run failed."""
+    scenario = loader.load(name_or_file, changes, links, overrides, variant, size)
+    run_dir = output_directory(scenario, out)
+    return execute(scenario, data_dir, run_dir, interactive, live)
+
+
+def execute(
+    scenario: Scenario,
+    data_dir: Path | None,
+    run_dir: Path,
+    interactive: bool = False,
+    live: int | None = None,
+    clear: Callable[[Path], None] = lambda run_dir: None,
+) -> int:
+    """Run a scenario in this directory and print its results.
+
+    `clear` makes room in the directory, once it is certain that the run can begin.
+    """
     began = time.monotonic()
     console = Console()
     progress_file = progress.asked_for(os.environ)
-    scenario = loader.load(name_or_file, changes, links, overrides, variant, size)
     view = LiveView(live)
     for name in clear_abandoned():
         console.print(f"cleared away what a killed run had left: {name}")
-    prepared = prepare(scenario, data_dir, out)
+    prepared = prepare(scenario, data_dir, run_dir)
     chosen, why = backends.choose(scenario.backend, scenario.clock, prepared.plan.links, probe())
     backend = backends.create(chosen, scenario.clock, scenario.seed)
     backend.prepare(prepared.plan, console.print)
     made_by = provenance.collect(prepared.engine, backend.kernel_identity())
     prepared = prepared.with_provenance(made_by)
+    clear(run_dir)
     prepared.write()
     console.print(f"{scenario.name}: {len(prepared.plan.nodes)} nodes, backend {chosen} ({why})")
     failure: str | None = None
-    with view.showing([prepared.run_dir], console.print):
+    with busy(prepared.run_dir), view.showing([prepared.run_dir], console.print):
         with RunDisplay(prepared.plan, console, progress_file) as display:
             runner = Runner(prepared, backend, display)
             try:
@@ -75,14 +95,22 @@ def run(
                 host_startup_seconds=runner.host.startup,
                 host_training_seconds=runner.host.training,
                 pool_seconds=runner.host.pool,
+                trainings=runner.trainings,
+                evaluations=runner.evaluations,
                 engine=prepared.engine,
                 lost=runner.lost,
                 failure=failure,
                 provenance=made_by,
             ),
         )
+    if scenario.compute.remember:
+        ledger.add(runner.trainings, runner.evaluations)
     console.print(result_table(summary))
     console.print(f"records: {escape(str(prepared.run_dir))}", soft_wrap=True)
+    if failure is not None and scenario.clock == "virtual":
+        console.print(
+            f"to go on: ./metronome resume {escape(str(prepared.run_dir))}", soft_wrap=True
+        )
     if failure == "interrupted":
         raise KeyboardInterrupt
     if failure:

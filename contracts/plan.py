@@ -144,7 +144,7 @@ class Plan:
     supply_bytes: int = 0  # sent to every client once: samples that the server shares
     traces: dict[str, Trace] = field(default_factory=dict)  # by the name in `LinkSpec.trace`
     traffic: tuple[Flow, ...] = ()  # beside the training
-
+    stop_at: float | None = None  # end once a model is known to have this accuracy
     provenance: Provenance | None = None  # what makes this run; nodes do not use it
 
     @cached_property

@@ -9,6 +9,9 @@ from pathlib import Path
 
 GUEST_NAME = "guest"  # what User Mode Linux calls its own directory in the spool (its `umid`)
 
+# How a job or an evaluation was answered, in the files of statistics.
+DONE, REMEMBERED = "done", "remembered"
+
 _TASK, _RESULT, _ERROR, _MODEL = ".task", ".result", ".error", ".model"
 
 
@@ -24,6 +27,10 @@ class Spool:
         # Evaluation: top servers write models, the evaluator takes them.
         self.evaluate = root / "evaluate"
         self.stop_evaluator = self.evaluate / "stop"
+        self.target_reached = self.evaluate / "reached"  # a model had the accuracy to stop at
+        self.evaluator_stats = root / "evaluator.stats"
+        # Workers and evaluator say in one sentence why they remember nothing more.
+        self.store_trouble = root / "store-trouble"
         # What the launcher tells the runner (contracts/status.py), and the runner the launcher.
         self.status = root / "status.jsonl"
         self.interactive = root / "interactive"  # stop in Mininet's CLI before the nodes start
@@ -71,7 +78,7 @@ class Spool:
         return self.root / f"ready-{worker}"
 
     def stats(self, worker: int) -> Path:
-        """Return the file with the host seconds of each job of a worker, one line each."""
+        """Return the file with a line for each job of a worker: host seconds, and how answered."""
         return self.root / f"worker-{worker}.stats"
 
     def model_to_evaluate(self, name: str) -> Path:
@@ -81,6 +88,10 @@ class Spool:
     def models_to_evaluate(self) -> list[Path]:
         """Return the models that wait for the evaluator, oldest first."""
         return _oldest_first(self.evaluate, _MODEL)
+
+    def verdict(self, round: int) -> Path:
+        """Return the file that says whether a round's model reached the accuracy to stop at."""
+        return self.evaluate / f"verdict-{round:05d}"
 
     def checkpoint(self, node: str) -> Path:
         """Return the file in which a node that may crash keeps its state, as if on its own disk."""
@@ -106,3 +117,21 @@ def _oldest_first(directory: Path, ending: str) -> list[Path]:
             except FileNotFoundError:  # somebody else took it just now
                 continue
     return [path for _, _, path in sorted(found)]
+
+
+def write_verdict(spool: Spool, round: int, reached: bool) -> None:
+    """Say whether the model of this round reached the accuracy at which the run is to stop."""
+    path = spool.verdict(round)
+    if reached:
+        spool.target_reached.touch()
+    aside = unfinished(path)
+    aside.write_text("reached" if reached else "not yet")
+    aside.rename(path)
+
+
+def read_verdict(spool: Spool, round: int) -> bool | None:
+    """Return whether this round's model reached it; None as long as nobody knows."""
+    try:
+        return spool.verdict(round).read_text() == "reached"
+    except FileNotFoundError:
+        return None

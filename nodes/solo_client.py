@@ -32,5 +32,5 @@ def run(context: NodeContext) -> None:
         )
         context.control.say(RoundEnded(round, now()))
         submit_for_evaluation(context, round, model)
-    save_final_model(context, model)
+    save_final_model(context, context.plan.rounds, model)
     trainer.close()

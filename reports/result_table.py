@@ -51,6 +51,8 @@ def _rows(summary: Summary) -> Iterator[tuple[str, str, str | None]]:
         words = f"{verdict}: {reason}" if reason else verdict
         yield "Fidelity", words, _VERDICT_STYLES.get(verdict)
     yield "Host time", _host(summary), None
+    if summary.trainings.remembered or summary.evaluations.remembered:
+        yield "Remembered", _remembered(summary), None
 
 
 def _accuracy(summary: Summary) -> str:
@@ -63,7 +65,8 @@ def _elapsed(summary: Summary) -> str:
     if summary.elapsed_seconds is None:
         return "no round was finished"
     rounds = "1 round" if summary.rounds == 1 else f"{summary.rounds} rounds"
-    return f"{duration(summary.elapsed_seconds)} for {rounds}"
+    stopped = ", stopped at the target" if summary.stopped_at_target else ""
+    return f"{duration(summary.elapsed_seconds)} for {rounds}{stopped}"
 
 
 def _target(summary: Summary) -> str:
@@ -116,3 +119,11 @@ def _host(summary: Summary) -> str:
     ratio = summary.elapsed_seconds / summary.host_training_seconds
     started = duration(summary.host_startup_seconds or 0.0)
     return f"{words}: start-up {started}, then {ratio:.2f} x real time"
+
+
+def _remembered(summary: Summary) -> str:
+    """How much of the run was done before, by other runs."""
+    parts = []
+    for what, counts in (("trainings", summary.trainings), ("evaluations", summary.evaluations)):
+        parts.append(f"{counts.remembered} of {counts.remembered + counts.done} {what}")
+    return " and ".join(parts)

@@ -14,6 +14,7 @@ from contracts.project import ROOT
 from contracts.run_directory import RunDirectory
 from contracts.spool import Spool
 from contracts.status import Status
+from contracts.trained import Counts
 from learning.workers.supervisor import PoolBroken, WorkerPool
 from netem import backends
 from netem.guest.spinning import SpinWatch
@@ -37,6 +38,9 @@ class RunFailed(Exception):
 
 class Display(Protocol):
     """What shows the progress of a run."""
+
+    def note(self, sentence: str) -> None:
+        """Show something that the user should know."""
 
     def status(self, record: Status) -> None:
         """Show how far the network and the nodes have come."""
@@ -63,7 +67,8 @@ class HostTimes:
 class Runner:
     """Executes one run, and stops and removes all it started, however the run ends.
 
-    Afterwards `lost` names the nodes that were given up, and `host` says where host time went.
+    Afterwards `lost` names the nodes that were given up, `host` says where host time went, and
+    `trainings` and `evaluations` how many of them were remembered.
     """
 
     def __init__(self, prepared: PreparedRun, backend: backends.Backend, display: Display) -> None:
@@ -71,8 +76,10 @@ class Runner:
         self._run_dir = prepared.run_dir
         self._files = RunDirectory(prepared.run_dir)
         self._evaluations = tail(self._files.evaluations)
+        self._told = False  # that something is wrong with the store
         self.lost: list[str] = []
         self.host = HostTimes()
+        self.trainings = self.evaluations = Counts()
 
     def run(self, interactive: bool = False) -> None:
         """Execute the run; RunFailed with the cause if a node, worker, link or guest fails.
@@ -97,7 +104,7 @@ class Runner:
             launcher = self._backend.start(self._run_dir, spool, log, interactive)
             if not interactive:
                 spool.remember_session(launcher.pid)
-            self._follow(launcher, pool, spool)
+            self._follow(launcher, pool, evaluator, spool)
             self.host.pool = pool.busy_seconds()
             self._finish_evaluations(evaluator, spool)
         except PoolBroken as error:
@@ -112,6 +119,7 @@ class Runner:
                 evaluator.kill()
                 evaluator.wait()
             pool.stop()
+            self._count(pool, spool)
             spool.remove()
             for number, handler in zip(ends, before, strict=True):
                 signal.signal(number, handler)
@@ -141,7 +149,26 @@ class Runner:
                 start_new_session=True,
             )
 
-    def _follow(self, launcher: "subprocess.Popen[bytes]", pool: WorkerPool, spool: Spool) -> None:
+    def _count(self, pool: WorkerPool, spool: Spool) -> None:
+        """Take down how much was remembered, before the spool goes."""
+        self.trainings = pool.counts()
+        with contextlib.suppress(OSError):
+            self.evaluations = Counts.of(spool.evaluator_stats.read_text().splitlines())
+        self._tell_of_trouble(spool)
+
+    def _tell_of_trouble(self, spool: Spool) -> None:
+        """Say once why nothing more is remembered, if that is so."""
+        if not self._told and spool.store_trouble.exists():
+            self._told = True
+            self._display.note(f"{spool.store_trouble.read_text()}; the run goes on without it")
+
+    def _follow(
+        self,
+        launcher: "subprocess.Popen[bytes]",
+        pool: WorkerPool,
+        evaluator: "subprocess.Popen[bytes]",
+        spool: Spool,
+    ) -> None:
         """Follow the launcher until it is done; RunFailed when it failed or is gone."""
         lines, began = tail(spool.status), time.monotonic()
         watch = self._backend.watch(launcher, spool, self._files.network_log)
@@ -171,6 +198,9 @@ class Runner:
             if gone:
                 raise RunFailed(self._describe_early_end(launcher))
             pool.check()
+            self._tell_of_trouble(spool)
+            if self._prepared.plan.stop_at is not None and evaluator.poll() is not None:
+                raise RunFailed(_ended_early(evaluator))  # the cloud waits for its verdicts
             if not spool.workers_ready.exists():
                 self._check_for_workers(pool, spool, time.monotonic() - began)
             self._display.tick()
@@ -186,7 +216,8 @@ class Runner:
             )
 
     def _check_for_spinning(self, watch: SpinWatch, spool: Spool) -> None:
-        if not spool.workers_ready.exists() or any(spool.jobs.iterdir()):
+        verdicts = self._prepared.plan.stop_at is not None and spool.models_to_evaluate()
+        if not spool.workers_ready.exists() or any(spool.jobs.iterdir()) or verdicts:
             watch.reset()  # the guest may be waiting for these, and does so without a pause
         elif name := watch.spinning_process():
             raise RunFailed(
@@ -218,7 +249,7 @@ class Runner:
         self._show_evaluations()
         self._display.tick()
         if code != 0:
-            raise RunFailed(f"the evaluator ended with code {code}; see logs/evaluator.log")
+            raise RunFailed(_ended_early(evaluator))
 
     def _describe_early_end(self, launcher: "subprocess.Popen[bytes]") -> str:
         log = self._files.network_log
@@ -226,3 +257,7 @@ class Runner:
         last = lines[-1] if lines else "it said nothing"
         where = f"{self._backend.name} network ended by itself (code {launcher.returncode})"
         return f"the {where}: {last}; see {log}"
+
+
+def _ended_early(evaluator: "subprocess.Popen[bytes]") -> str:
+    return f"the evaluator ended with code {evaluator.returncode}; see logs/evaluator.log"

@@ -68,6 +68,10 @@ class PreparedRun:
             "partition": files.partition.name,
             "seed": self.scenario.seed,
             "dissimilarity_every": self.scenario.task.dissimilarity_every,
+            "remember": self.scenario.compute.remember,
+            # Only where no time passes meanwhile may a worker wait for another run's training.
+            "waits_for_others": self.plan.clock == "virtual",
+            "stop_at": self.plan.stop_at,
         }
         if self.server is not None:
             learning["server_data"] = files.server_data.name
@@ -95,7 +99,7 @@ def trainer_of(scenario: Scenario) -> str:
     return "pool" if scenario.compute.trainer == "auto" else scenario.compute.trainer
 
 
-def prepare(scenario: Scenario, data_dir: Path | None, out: str | None) -> PreparedRun:
+def prepare(scenario: Scenario, data_dir: Path | None, run_dir: Path) -> PreparedRun:
     """Load and partition the data, make the first model, and plan; nothing is written yet."""
     import torch
 
@@ -105,7 +109,6 @@ def prepare(scenario: Scenario, data_dir: Path | None, out: str | None) -> Prepa
     from learning.models import registry as models
     from learning.training import lenet_in_c
 
-    run_dir = output_directory(scenario, out)
     task, clients = scenario.task, scenario.topology.client_count
     data = datasets.load(task.dataset, data_dir, task.classes)
     parts = partitions.make(

@@ -52,6 +52,8 @@ def check_consistency(scenario: Scenario, settings: Any) -> None:
             "task.dissimilarity_every: taken at the cloud's model, and here is none; leave it out, "
             "or use a method and a topology with a cloud"
         )
+    if scenario.stop == "target":
+        _check_stop(scenario, nobody_above)
     _check_server_data(scenario)
     _check_mobility(scenario)
     for tier, link in scenario.links.items():
@@ -61,6 +63,18 @@ def check_consistency(scenario: Scenario, settings: Any) -> None:
     traffic.check(scenario)
     timeline.check(scenario)
     _check_interfaces(scenario)
+
+
+def _check_stop(scenario: Scenario, nobody_above: bool) -> None:
+    if scenario.task.target_accuracy is None:
+        raise BadInput(
+            'stop: "target" needs an accuracy to reach; set task.target_accuracy, like 0.8'
+        )
+    if nobody_above:
+        raise BadInput(
+            'stop: "target" is the accuracy of the cloud\'s model, and here is none; use '
+            '"rounds", or a method and a topology with a cloud'
+        )
 
 
 def _check_star(scenario: Scenario) -> None:

@@ -46,6 +46,7 @@ def plan(scenario: Scenario, facts: TaskFacts, run: str, trainer: str) -> Plan:
         supply_bytes=facts.server_bytes if method.sends_server_data else 0,
         traces=wiring.traces(scenario),
         traffic=traffic.plan_flows(scenario, links),
+        stop_at=scenario.task.target_accuracy if scenario.stop == "target" else None,
     )
     _check_that_messages_fit(made)
     return made

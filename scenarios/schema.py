@@ -224,6 +224,7 @@ class Compute(Section):
 
     trainer: Literal["auto", "pool", "inline"] = "auto"
     workers: Annotated[int, Field(ge=0)] = 0
+    remember: bool = True  # take trainings from earlier runs, and keep this run's for later ones
 
 
 class Scenario(Section):
@@ -236,6 +237,7 @@ class Scenario(Section):
     clock: Clock = "wall"
     backend: BackendChoice = "auto"
     seed: Annotated[int, Field(ge=0, lt=2**31)] = 1
+    stop: Literal["rounds", "target"] = "rounds"  # after all rounds, or once the target is reached
     task: Task
     protocol: Protocol
     topology: Topology

@@ -105,7 +105,7 @@ def summary_of(directory: Path) -> dict[str, Any] | None:
 def _same(file: Path, wanted: Scenario) -> bool:
     """Whether the scenario in the file has the same results as the one wanted.
 
-    Descriptions, the number of workers and measured devices may differ.
+    Descriptions, the number of workers, what is remembered and measured devices may differ.
     """
     try:
         found = loader.load(str(file))
@@ -115,6 +115,7 @@ def _same(file: Path, wanted: Scenario) -> bool:
         role: found.devices.get(role, device) if device.measured else device
         for role, device in wanted.devices.items()
     }
-    compute = wanted.compute.model_copy(update={"workers": found.compute.workers})
-    free = {"about": found.about, "devices": devices, "compute": compute}
-    return found == wanted.model_copy(update=free)
+    free = ("workers", "remember")
+    compute = wanted.compute.model_copy(update={key: getattr(found.compute, key) for key in free})
+    same = {"about": found.about, "devices": devices, "compute": compute}
+    return found == wanted.model_copy(update=same)

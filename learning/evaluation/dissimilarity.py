@@ -5,7 +5,6 @@ F = sum_i p_i f_i and p_i = n_i / n; full gradients, without dropout.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -13,18 +12,11 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from contracts.training import SERVER
+from learning.evaluation.figures import Dissimilarity
 from learning.models.registry import load_weights
 from learning.training.context import TrainingContext
 
 _BATCH = 500
-
-
-@dataclass(frozen=True)
-class Dissimilarity:
-    """xi^2 and G^2 of one model; xi^2 is None if the server has no samples."""
-
-    xi_squared: float | None
-    g_squared: float
 
 
 def measure_dissimilarity(

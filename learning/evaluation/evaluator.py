@@ -9,42 +9,52 @@ scenario, it adds a line for the dissimilarity of gradients at the global model.
 import json
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
+from functools import cache
 from pathlib import Path
-from typing import Any
-
-import torch
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from contracts.evaluations import AVERAGE, DISSIMILARITY, GLOBAL
 from contracts.messages import EVALUATED_KEY, EVALUATED_OF, EVALUATED_ROUND
 from contracts.run_directory import RunDirectory
-from contracts.spool import Spool
-from learning.evaluation.dissimilarity import measure_dissimilarity
+from contracts.spool import DONE, REMEMBERED, Spool, write_verdict
+from learning.evaluation.figures import Dissimilarity, Scores
 from learning.evaluation.round_averages import RoundAverages
-from learning.evaluation.scores import evaluate
-from learning.models.registry import named_weights
-from learning.training.context import TrainingContext
+from learning.remembering.memory import Figures, Memory
+from learning.training.run_data import learning_settings
 from learning.workers.host_process import ParentProcess, argument_parser, run_until_stopped
 from protocols.base import Tensors
 from protocols.wire import Refused, read_file
 
+if TYPE_CHECKING:
+    from learning.training.context import TrainingContext
+
 Line = dict[str, Any]
+Found = TypeVar("Found")
 
 
 class Evaluator:
-    """Evaluates the models in a spool and writes their accuracy and loss."""
+    """Evaluates the models in a spool and writes their accuracy and loss.
+
+    With a memory, it takes from there what was evaluated before; `context` loads what evaluation
+    needs on the first call. With a target, it says of every round whether that was reached.
+    """
 
     def __init__(
         self,
         spool: Spool,
         lines: Path,
-        context: TrainingContext,
+        context: Callable[[], "TrainingContext"],
         averages: RoundAverages | None = None,
         dissimilarity_every: int | None = None,
+        memory: Memory | None = None,
+        target: float | None = None,
+        weights: Collection[str] | None = None,
     ) -> None:
         self._spool = spool
         self._lines = lines
-        self._context = context
+        self._context, self._memory, self._target = context, memory, target
+        self._weights = weights  # the names of the model's own tensors; None: all are
         self._averages = averages or RoundAverages()
         self._every = dissimilarity_every
 
@@ -68,17 +78,26 @@ class Evaluator:
         except (Refused, KeyError, ValueError) as error:
             yield _failed(None, path.stem, _reason(error))
             return
-        line = self._line(round, key, message.tensors)
+        tensors = {
+            name: tensor
+            for name, tensor in message.tensors.items()
+            if self._weights is None or name in self._weights
+        }
+        line = self._line(round, key, tensors)
         yield line
+        if self._target is not None and key == GLOBAL:
+            reached = (line["accuracy"] or 0.0) >= self._target
+            write_verdict(self._spool, round, reached)
         if "error" in line:
             return
         if of is not None and of >= 2:
-            yield from self._averaged(round, key, of, message.tensors)
+            yield from self._averaged(round, key, of, tensors)
         if self._every and key == GLOBAL and round % self._every == 0:
-            yield self._dissimilarity(round, message.tensors)
+            yield self._dissimilarity(round, tensors)
 
     def _dissimilarity(self, round: int, tensors: Tensors) -> Line:
-        found = measure_dissimilarity(tensors, self._context)
+        known = self._memory.dissimilarity(tensors, Dissimilarity) if self._memory else None
+        found = self._remembered(known, lambda: _measured(tensors, self._context()))
         return {
             "round": round,
             "key": DISSIMILARITY,
@@ -87,16 +106,16 @@ class Evaluator:
         }
 
     def _averaged(self, round: int, key: str, of: int, tensors: Tensors) -> list[Line]:
-        known = {name: tensors[name] for name, _ in named_weights(self._context.module)}
-        mean = self._averages.add(round, key, of, known)
+        mean = self._averages.add(round, key, of, tensors)
         lines = [] if mean is None else [self._line(round, AVERAGE, mean)]
         late = "not all models of this round came before there was no room to wait for them"
         return lines + [_failed(other, AVERAGE, late) for other in self._averages.drop_oldest()]
 
     def _line(self, round: int, key: str, tensors: Tensors) -> Line:
         """Evaluate one model; if that fails, the line says why, and evaluation goes on."""
+        known = self._memory.evaluation(tensors, Scores) if self._memory else None
         try:
-            scores = evaluate(tensors, self._context)
+            scores = self._remembered(known, lambda: _scored(tensors, self._context()))
         except (KeyError, ValueError, RuntimeError) as error:
             return _failed(round, key, _reason(error))
         return {
@@ -106,6 +125,30 @@ class Evaluator:
             "loss": _finite(scores.loss),
             "by_class": scores.by_class,
         }
+
+    def _remembered(self, known: Figures[Found] | None, compute: Callable[[], Found]) -> Found:
+        """Return what is known already, or compute it and keep it; count which it was."""
+        found = known.known if known is not None else None
+        how = DONE if found is None else REMEMBERED
+        if found is None:
+            found = compute()
+            if known is not None:
+                known.keep(found)
+        with self._spool.evaluator_stats.open("a") as stats:
+            stats.write(f"{how}\n")
+        return found
+
+
+def _scored(tensors: Tensors, context: "TrainingContext") -> Scores:
+    from learning.evaluation.scores import evaluate  # only now, as it takes torch with it
+
+    return evaluate(tensors, context)
+
+
+def _measured(tensors: Tensors, context: "TrainingContext") -> Dissimilarity:
+    from learning.evaluation.dissimilarity import measure_dissimilarity
+
+    return measure_dissimilarity(tensors, context)
 
 
 def _finite(value: float | None) -> float | None:
@@ -126,13 +169,26 @@ def main() -> None:
     arguments = argument_parser("Evaluate the models of a spool.", nice=19).parse_args()
     parent = ParentProcess(arguments.parent)
     os.nice(arguments.nice)
-    torch.set_num_threads(1)
     spool = Spool(arguments.spool)
-    files = RunDirectory(arguments.run)
-    settings = json.loads(files.learning.read_text())
-    every = settings.get("dissimilarity_every")
+    files, settings = RunDirectory(arguments.run), learning_settings(arguments.run)
+    memory = Memory.of_run(arguments.run, spool)
+
+    @cache
+    def context() -> "TrainingContext":
+        from learning.training.context import TrainingContext
+
+        return TrainingContext.load(arguments.run)
+
+    if memory is None or not memory.has_begun(arguments.run):
+        context()
     evaluator = Evaluator(
-        spool, files.evaluations, TrainingContext.load(arguments.run), dissimilarity_every=every
+        spool,
+        files.evaluations,
+        context,
+        dissimilarity_every=settings.get("dissimilarity_every"),
+        memory=memory,
+        target=settings.get("stop_at"),
+        weights=set(read_file(files.initial_model).tensors),
     )
     run_until_stopped(spool.stop_evaluator.exists, evaluator.step, parent)
 

@@ -1,27 +1,18 @@
 """Accuracy and loss of a model on the whole test set."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 
+from learning.evaluation.figures import Scores
 from learning.models.registry import load_weights
 from learning.training import lenet_in_c
 from learning.training.context import TrainingContext
 
 _BATCH = 500
-
-
-@dataclass(frozen=True)
-class Scores:
-    """The result of one pass over the test set."""
-
-    accuracy: float  # the share of samples classified correctly
-    loss: float  # their mean cross entropy
-    by_class: list[float | None]  # accuracy of each class; None if it has no samples
 
 
 def evaluate(tensors: Mapping[str, np.ndarray], context: TrainingContext) -> Scores:

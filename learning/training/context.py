@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import OrderedDict
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,13 +10,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from contracts.run_directory import RunDirectory, client_name
-from contracts.training import SERVER
-from learning.data import datasets
 from learning.data.datasets import Dataset
 from learning.models import registry as models
 from learning.training import lenet_in_c
 from learning.training.memory import keep_freed_memory
+from learning.training.run_data import RunData, learning_settings
 
 CACHED_BYTES = 256 * 2**20
 
@@ -41,7 +38,7 @@ class TrainingContext:
         self.partition = partition
         self.device = device or torch.device("cpu")
         self.module = module.to(self.device)
-        self._server = server  # the server's images and labels
+        self.data = RunData(dataset, partition, server)
         self._cached_bytes = cached_bytes
         self._samples: OrderedDict[int, tuple[Tensor, Tensor]] = OrderedDict()
         shape = (1, dataset.channels, 1, 1)
@@ -61,22 +58,11 @@ class TrainingContext:
         keep_freed_memory()
         torch.set_num_threads(1)
         torch.backends.cudnn.deterministic = True
-        settings = json.loads(RunDirectory(run_dir).learning.read_text())
-        data_dir = settings["data_dir"]
-        dataset = datasets.load(
-            settings["dataset"], Path(data_dir) if data_dir else None, settings.get("classes")
-        )
-        with np.load(run_dir / settings["partition"], allow_pickle=False) as stored:
-            partition = [stored[client_name(i)] for i in range(len(stored.files))]
-        server = None
-        if "server_data" in settings:
-            with np.load(run_dir / settings["server_data"], allow_pickle=False) as stored:
-                server = stored["images"], stored["labels"]
-        module = models.build(
-            settings["model"], dataset.channels, dataset.size, dataset.classes, settings["seed"]
-        )
+        settings, data = learning_settings(run_dir), RunData.load(run_dir)
+        shape = (data.dataset.channels, data.dataset.size, data.dataset.classes)
+        module = models.build(settings["model"], *shape, settings["seed"])
         device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-        return cls(dataset, partition, module, device, server=server)
+        return cls(data.dataset, data.partition, module, device, server=data.server)
 
     def warm_up(self) -> None:
         """Do one step without effect, as the first step of a process is far slower."""
@@ -89,7 +75,7 @@ class TrainingContext:
         if client in self._samples:
             self._samples.move_to_end(client)
             return self._samples[client]
-        raw_images, raw_labels = self._raw(client)
+        raw_images, raw_labels = self.data.raw(client)
         images = self.normalised(raw_images)
         labels = torch.tensor(raw_labels, device=self.device)
         self._samples[client] = images, labels
@@ -100,15 +86,7 @@ class TrainingContext:
     @property
     def has_server_samples(self) -> bool:
         """Whether the server has samples of its own."""
-        return self._server is not None
-
-    def _raw(self, client: int) -> tuple[np.ndarray, np.ndarray]:
-        if client == SERVER:
-            if self._server is None:
-                raise ValueError("the server has no samples; the scenario lacks [server_data]")
-            return self._server
-        indices = self.partition[client]
-        return self.dataset.train_images[indices], self.dataset.train_labels[indices]
+        return self.data.server is not None
 
     def normalised(self, images: np.ndarray) -> Tensor:
         """Return pixels as floats of mean 0 and deviation 1 per channel, on the device."""

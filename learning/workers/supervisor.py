@@ -11,6 +11,7 @@ from pathlib import Path
 from contracts.project import ROOT
 from contracts.run_directory import RunDirectory
 from contracts.spool import Spool
+from contracts.trained import Counts
 from learning.workers.task_files import write_error
 
 # How long a worker may take to end in each of three ways. Nobody needs what it does by then, so the
@@ -102,10 +103,16 @@ class WorkerPool:
         self._workers = []
 
     def busy_seconds(self) -> float:
-        """Return the host seconds that all workers together have spent training."""
+        """Return the host seconds that all workers together have spent on their jobs."""
+        return sum(float(line.split()[0]) for line in self._stats())
+
+    def counts(self) -> Counts:
+        """Return how many jobs were trained, and how many were remembered."""
+        return Counts.of(self._stats())
+
+    def _stats(self) -> list[str]:
         files = [self.spool.stats(index) for index in range(self._count)]
-        texts = [file.read_text() for file in files if file.exists()]
-        return sum(float(line) for text in texts for line in text.splitlines())
+        return [line for file in files if file.exists() for line in file.read_text().splitlines()]
 
     def _launch(self, index: int) -> _Worker:
         log = RunDirectory(self._run_dir).worker_log(index)

@@ -21,22 +21,28 @@ def write_file(path: Path, message: Message) -> None:
     Only one writer may use a path at a time. Nothing is synced: the file survives its processes,
     but not a crash of the host.
     """
-    frames = encode(message)
-    lengths = [memoryview(frame).nbytes for frame in frames]
+    pieces = to_pieces(message)
     aside = path.with_name(f".{path.name}")
     try:
         with aside.open("wb") as file:
-            file.write(PREFIX.pack(MAGIC, len(frames)))
-            file.write(struct.pack(f"<{len(frames)}Q", *lengths))
-            position = PREFIX.size + 8 * len(frames)
-            for frame, length in zip(frames, lengths, strict=True):
-                file.write(bytes(-position % ALIGNMENT))
-                file.write(frame)
-                position += -position % ALIGNMENT + length
+            file.writelines(pieces)
         os.rename(aside, path)
     except OSError:
         aside.unlink(missing_ok=True)
         raise
+
+
+def to_pieces(message: Message) -> list[bytes | memoryview]:
+    """Return the contents of a message's file, piece by piece and without copying arrays."""
+    frames = [memoryview(frame) for frame in encode(message)]
+    lengths = [frame.nbytes for frame in frames]
+    pieces: list[bytes | memoryview] = [PREFIX.pack(MAGIC, len(frames))]
+    pieces.append(struct.pack(f"<{len(frames)}Q", *lengths))
+    position = PREFIX.size + 8 * len(frames)
+    for frame, length in zip(frames, lengths, strict=True):
+        pieces += [bytes(-position % ALIGNMENT), frame]
+        position += -position % ALIGNMENT + length
+    return pieces
 
 
 def read_file(path: Path, expected: Expected | None = None) -> Message:
@@ -47,7 +53,12 @@ def read_file(path: Path, expected: Expected | None = None) -> Message:
         if size > expected.max_bytes + OVERHEAD:
             raise Refused("oversize", f"a file of {size} bytes, at most {expected.max_bytes}")
         content = memoryview(file.readall())
-    return decode(_split(content), expected)
+    return from_bytes(content, expected)
+
+
+def from_bytes(content: memoryview, expected: Expected | None = None) -> Message:
+    """Decode the contents of a message's file; the tensors are views on them."""
+    return decode(_split(content), expected or Expected())
 
 
 def _split(content: memoryview) -> list[memoryview]:

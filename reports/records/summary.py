@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from contracts.events import Phase
+from contracts.plan import Plan
 from contracts.provenance import Provenance
+from contracts.trained import NOTHING, Counts
 from reports.comparison.rise_time import rise_times
 from reports.records.atomic_files import write_text_atomically
 from reports.records.fidelity import judge
@@ -37,6 +39,8 @@ class RunFacts:
     host_training_seconds: float | None = None
     pool_seconds: float | None = None  # all workers together
     engine: str = "torch"  # the engine of plain local training
+    trainings: Counts = NOTHING  # by the pool
+    evaluations: Counts = NOTHING
     provenance: Provenance | None = None
 
 
@@ -86,6 +90,9 @@ class Summary:
     host_startup_seconds: float | None
     host_training_seconds: float | None
     pool_seconds: float | None
+    trainings: Counts  # by the pool: done in this run, and remembered from earlier ones
+    evaluations: Counts
+    stopped_at_target: bool  # before the last round, because the target was reached
     engine: str
     provenance: Provenance | None  # what made the run
     failure: str | None
@@ -152,6 +159,9 @@ def summarise(facts: RunFacts, records: RunRecords) -> Summary:
         host_startup_seconds=facts.host_startup_seconds,
         host_training_seconds=facts.host_training_seconds,
         pool_seconds=facts.pool_seconds,
+        trainings=facts.trainings,
+        evaluations=facts.evaluations,
+        stopped_at_target=_stopped(facts, plan, max(0, len(rows) - 1)),
         engine=facts.engine,
         provenance=facts.provenance,
         failure=facts.failure,
@@ -160,6 +170,12 @@ def summarise(facts: RunFacts, records: RunRecords) -> Summary:
         background_bytes=traffic.background.total(),
         varying=records.varying,
     )
+
+
+def _stopped(facts: RunFacts, plan: Plan | None, rounds: int) -> bool:
+    """Whether the run ended before its last round as it was told to, and not because it failed."""
+    asked = plan is not None and plan.stop_at is not None and facts.failure is None
+    return asked and plan is not None and rounds < plan.rounds
 
 
 def first_reaching(rows: list[RoundRow], target: float | None) -> RoundRow | None:

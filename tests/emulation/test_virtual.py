@@ -153,7 +153,7 @@ def test_a_node_that_spins_on_the_clock_is_found_and_named(
     file = tmp_path / "star.toml"
     file.write_text(STAR)
     scenario = loader.load(str(file), overrides={"clock": "virtual"})
-    prepared = prepare(scenario, None, str(tmp_path / "run"))
+    prepared = prepare(scenario, None, tmp_path / "run")
     prepared.write()
     backend = Guest("virtual", seed=1, module="tests.support.spinner")
     backend.prepare(prepared.plan, print)

@@ -117,7 +117,7 @@ def _lines(
     path = directory / "evaluations.jsonl"
     spool = Spool(directory)
     spool.create()
-    evaluator = Evaluator(spool, path, context, **options)
+    evaluator = Evaluator(spool, path, lambda: context, **options)
     tensors = {
         name: np.full_like(array, weight) for name, array in models.export_weights(module).items()
     }

@@ -36,7 +36,9 @@ class Evaluated:
     def __init__(self, directory: Path, averages: RoundAverages | None = None) -> None:
         self._spool, self._lines = Spool(directory), directory / "evaluations.jsonl"
         self._spool.create()
-        self._evaluator = Evaluator(self._spool, self._lines, _context(), averages)
+        self._evaluator = Evaluator(
+            self._spool, self._lines, _context, averages, weights=set(_model(0))
+        )
         self._handed_over = 0
 
     def hand_over(self, round: int, key: str, tensors: Tensors, **meta: Any) -> None:

@@ -123,7 +123,7 @@ def test_a_section_that_makes_no_sense_is_refused(section: dict[str, Any], messa
 def test_a_run_directory_carries_the_servers_samples(tmp_path: Path) -> None:
     tree = star_scenario(server_data={"kind": "iid", "samples": 30})
 
-    prepared = prepare(loader.check(tree), None, str(tmp_path / "run"))
+    prepared = prepare(loader.check(tree), None, tmp_path / "run")
     prepared.write()
 
     assert prepared.plan.node("cloud").samples == 30
@@ -139,7 +139,7 @@ def test_a_run_directory_carries_the_servers_samples(tmp_path: Path) -> None:
 
 
 def test_a_run_without_server_data_says_so_when_asked(tmp_path: Path) -> None:
-    prepared = prepare(loader.check(star_scenario()), None, str(tmp_path / "run"))
+    prepared = prepare(loader.check(star_scenario()), None, tmp_path / "run")
     prepared.write()
 
     assert prepared.plan.node("cloud").samples == 0

@@ -29,7 +29,7 @@ Usage = namedtuple("Usage", "total used free")
 def test_a_prepared_directory_has_all_that_nodes_and_workers_read(tmp_path: Path) -> None:
     scenario = loader.check(star_scenario(clients=2, seed=5))
 
-    prepared = prepare(scenario, None, str(tmp_path / "run"))
+    prepared = prepare(scenario, None, tmp_path / "run")
     assert not (tmp_path / "run").exists(), "nothing is written before all is checked"
     prepared.write()
 
@@ -48,7 +48,7 @@ def test_a_prepared_directory_has_all_that_nodes_and_workers_read(tmp_path: Path
 def test_the_same_seed_prepares_the_same_run(tmp_path: Path) -> None:
     scenario = loader.check(star_scenario(clients=2))
 
-    first, second = (prepare(scenario, None, str(tmp_path / "run")) for _ in range(2))
+    first, second = (prepare(scenario, None, tmp_path / "run") for _ in range(2))
 
     assert first.plan == second.plan
     for one, other in zip(first.parts, second.parts, strict=True):
@@ -62,7 +62,7 @@ def test_sorted_by_class_the_samples_are_the_same_and_lie_class_after_class(tmp_
     either = ({**task, "sorted_by_class": wish} for wish in (False, True))
 
     mixed, ordered = (
-        prepare(loader.check(star_scenario(clients=2, task=task)), None, str(tmp_path / "run"))
+        prepare(loader.check(star_scenario(clients=2, task=task)), None, tmp_path / "run")
         for task in either
     )
 
@@ -76,7 +76,7 @@ def test_more_samples_than_exist_are_refused(tmp_path: Path) -> None:
     tree = star_scenario(task={"dataset": "tiny", "model": "lenet5", "samples_per_client": 10**6})
 
     with pytest.raises(BadInput, match=r"task.samples_per_client: .*; "):
-        prepare(loader.check(tree), None, str(tmp_path / "run"))
+        prepare(loader.check(tree), None, tmp_path / "run")
 
 
 @pytest.mark.parametrize("kind", ["file", "full directory"])
@@ -112,7 +112,7 @@ def test_two_runs_in_one_second_have_directories_of_their_own(
 
 def test_an_output_directory_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    prepared = prepare(loader.check(star_scenario()), None, str(tmp_path / "file" / "run"))
+    prepared = prepare(loader.check(star_scenario()), None, tmp_path / "file" / "run")
 
     with pytest.raises(BadInput, match=r"^--out .*: cannot be made \(Not a directory\); name"):
         prepared.write()

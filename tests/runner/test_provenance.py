@@ -177,7 +177,7 @@ def test_the_page_explains_every_key_and_the_schemas_up_to_this_one() -> None:
 
 
 def test_the_plan_carries_it_and_nothing_else_of_a_run_changes(tmp_path: Path) -> None:
-    prepared = prepare(loader.check(star_scenario(clients=1)), None, str(tmp_path / "run"))
+    prepared = prepare(loader.check(star_scenario(clients=1)), None, tmp_path / "run")
 
     prepared.with_provenance(PROVENANCE).write()
 

@@ -70,11 +70,15 @@ class Watcher:
 
     def __init__(self) -> None:
         self.phases: list[str] = []
+        self.notes: list[str] = []
         self.accuracies: list[float] = []
         self.ticked = threading.Event()
 
     def status(self, record: Status) -> None:
         self.phases.append(record.phase)
+
+    def note(self, sentence: str) -> None:
+        self.notes.append(sentence)
 
     def evaluating(self) -> None:
         self.phases.append("evaluating")

@@ -37,7 +37,13 @@ def main(directories: list[str]) -> None:
         os.kill(other, signal.SIGKILL)
         os.waitpid(other, 0)
     ran = _order_of_running()
-    found = {"late": late, "calls": calls, "ran": ran, "date": time.time_ns(), "random": os.urandom(16).hex()}
+    found = {
+        "late": late,
+        "calls": calls,
+        "ran": ran,
+        "date": time.time_ns(),
+        "random": os.urandom(16).hex(),
+    }
     Path(directories[0], "found.json").write_text(json.dumps(found))
 
 

@@ -1,0 +1,63 @@
+"""`metronome resume RUN`: goes on with a run that was killed or interrupted, or that failed.
+
+The run is done again from its beginning, in the same directory. All that it had trained and
+evaluated is remembered, so that this takes little time, and on the virtual clock its records come
+out as if nothing had happened.
+"""
+
+import shutil
+from pathlib import Path
+
+from rich.console import Console
+
+from cli.run import execute
+from contracts.errors import BadInput
+from contracts.run_directory import RunDirectory
+from learning.training.run_data import learning_settings
+from reports.records.record_files import UnreadableRecord
+from reports.records.run_records import RunRecords
+from runner.run_lock import busy
+from scenarios import loader
+
+
+def resume(directory: str, live: int | None = None) -> int:
+    """Go on with a run; return its exit code, or 0 at once if it has finished."""
+    run_dir = Path(directory).resolve()
+    files, console = RunDirectory(run_dir), Console()
+    if not files.scenario.is_file() or not files.learning.is_file():
+        raise BadInput(f"{directory}: holds no run that was begun; name a run's directory")
+    if _finished(run_dir):
+        console.print(f"{directory}: has finished; there is nothing to go on with", highlight=False)
+        return 0
+    with busy(run_dir):
+        scenario = loader.load(str(files.scenario))
+        data_dir = learning_settings(run_dir)["data_dir"]
+    if scenario.clock == "wall":
+        console.print("on the wall clock this is a new run: its times will differ from before")
+    if not scenario.compute.remember:
+        console.print("this run remembers nothing (compute.remember): all is trained again")
+    return execute(
+        scenario, Path(data_dir) if data_dir else None, run_dir, live=live, clear=_remove_records
+    )
+
+
+def _finished(run_dir: Path) -> bool:
+    try:
+        summary = RunRecords(run_dir).summary
+    except (OSError, UnreadableRecord):
+        return False
+    return bool(summary) and summary.get("failure") is None
+
+
+def _remove_records(run_dir: Path) -> None:
+    """Remove what the first attempt left, and nothing else that is in the directory."""
+    with busy(run_dir):
+        files = RunDirectory(run_dir)
+        for name in RunDirectory.names():
+            path = run_dir / name
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            else:
+                path.unlink(missing_ok=True)
+        for path in (*files.final_models, *run_dir.glob("decisions*.png")):
+            path.unlink()

@@ -1,0 +1,54 @@
+"""The samples of one run: who has which of them. Nothing here needs torch."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from contracts.run_directory import RunDirectory, client_name
+from contracts.training import SERVER
+from learning.data import datasets
+from learning.data.datasets import Dataset
+
+
+@dataclass(frozen=True)
+class RunData:
+    """A data set, the rows of it that each client has, and the server's own images and labels."""
+
+    dataset: Dataset
+    partition: Sequence[np.ndarray]
+    server: tuple[np.ndarray, np.ndarray] | None = None
+
+    @classmethod
+    def load(cls, run_dir: Path) -> "RunData":
+        """Read what a run was prepared with."""
+        settings = learning_settings(run_dir)
+        data_dir = settings["data_dir"]
+        dataset = datasets.load(
+            settings["dataset"], Path(data_dir) if data_dir else None, settings.get("classes")
+        )
+        with np.load(run_dir / settings["partition"], allow_pickle=False) as stored:
+            partition = [stored[client_name(i)] for i in range(len(stored.files))]
+        server = None
+        if "server_data" in settings:
+            with np.load(run_dir / settings["server_data"], allow_pickle=False) as stored:
+                server = stored["images"], stored["labels"]
+        return cls(dataset, partition, server)
+
+    def raw(self, client: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the images (bytes) and the labels of a client, or of the SERVER."""
+        if client == SERVER:
+            if self.server is None:
+                raise ValueError("the server has no samples; the scenario lacks [server_data]")
+            return self.server
+        indices = self.partition[client]
+        return self.dataset.train_images[indices], self.dataset.train_labels[indices]
+
+
+def learning_settings(run_dir: Path) -> dict[str, Any]:
+    """Read learning.json."""
+    settings: dict[str, Any] = json.loads(RunDirectory(run_dir).learning.read_text())
+    return settings
