@@ -98,8 +98,9 @@ class Store:
                 return
             path = self.path(name)
             path.parent.mkdir(exist_ok=True)
+            replaced = path.exists()
             write_aside(self._aside, path, [_HEAD.pack(_MAGIC, digest.digest()), *pieces])
-            self._grown(size)
+            self._grown(0 if replaced else size)
 
     def knows(self, name: str) -> bool:
         """Return whether there is an entry of this name, without reading it."""
@@ -143,11 +144,16 @@ class Store:
             self._make_room(limit)
 
     def size(self) -> int:
-        """Return how many bytes the entries take, as far as was noted."""
+        """Return how many bytes the entries take."""
+        noted = self._noted_size()
+        return sum(size for _, size, _ in self.scan()) if noted is None else noted
+
+    def _noted_size(self) -> int | None:
+        """Return the noted size; a process that was killed may have missed noting an entry."""
         try:
             return max(0, int(self._size.read_text()))
         except (FileNotFoundError, ValueError):
-            return sum(size for _, size, _ in self.scan())
+            return None
 
     def scan(self) -> Iterator[tuple[float, int, Path]]:
         """Yield the time of last use, the size and the path of every entry."""
@@ -163,7 +169,8 @@ class Store:
 
     def _grown(self, size: int) -> None:
         with self._locked():
-            total, limit = self.size() + size, self.limit()
+            noted, limit = self._noted_size(), self.limit()
+            total = self.size() if noted is None else noted + size
             if total > limit:
                 self._make_room(limit)
             else:
