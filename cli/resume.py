@@ -27,7 +27,8 @@ def resume(directory: str, live: int | None = None) -> int:
     if not files.scenario.is_file() or not files.learning.is_file():
         raise BadInput(f"{directory}: holds no run that was begun; name a run's directory")
     if _finished(run_dir):
-        console.print(f"{directory}: has finished; there is nothing to go on with", highlight=False)
+        words = f"{directory}: has finished; there is nothing to go on with"
+        console.print(words, highlight=False, soft_wrap=True)
         return 0
     with busy(run_dir):
         scenario = loader.load(str(files.scenario))

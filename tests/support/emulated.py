@@ -76,6 +76,11 @@ def named_command(name: str, folder: Path, *options: str) -> list[str]:
     return [sys.executable, "-m", "cli", "run", name, *out, *options]
 
 
+def resuming(run: Path) -> list[str]:
+    """Return the command that goes on with a run."""
+    return [sys.executable, "-m", "cli", "resume", str(run)]
+
+
 def environment() -> dict[str, str]:
     return os.environ | {"PYTHONPATH": str(ROOT)}
 
@@ -83,15 +88,16 @@ def environment() -> dict[str, str]:
 def run(scenario: str, folder: Path, *options: str) -> Outcome:
     """Run a scenario text to its end."""
     folder.mkdir(exist_ok=True)
-    return _done(command(scenario, folder, *options), folder)
+    return finished(command(scenario, folder, *options), folder)
 
 
 def run_named(name: str, folder: Path, *options: str) -> Outcome:
     """Run a scenario of the library to its end."""
-    return _done(named_command(name, folder, *options), folder)
+    return finished(named_command(name, folder, *options), folder)
 
 
-def _done(words: list[str], folder: Path) -> Outcome:
+def finished(words: list[str], folder: Path) -> Outcome:
+    """Run a command to its end; its run directory is the one inside `folder`."""
     done = subprocess.run(
         words,
         env=environment(),
