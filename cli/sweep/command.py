@@ -9,7 +9,7 @@ from rich.console import Console
 
 from cli.live import LiveView
 from cli.sweep.core_shares import jobs_at_once, share_cores
-from cli.sweep.directories import is_finished, locked_directory
+from cli.sweep.directories import is_finished, locked_directory, run_paths
 from cli.sweep.display import SweepDisplay
 from cli.sweep.runs import ChildCommand, metronome_command, run_all
 from contracts.errors import BadInput
@@ -64,6 +64,9 @@ def run_table(
     view, console = LiveView(live), Console()
     with locked_directory(directory) as lock:
         left = [run for run in runs if not is_finished(directory, run)]
+        half_done = [run.id for run in left if run_paths(directory, run).directory.exists()]
+        if half_done:
+            print(f"half done, and begun again with what they had trained: {', '.join(half_done)}")
         display = SweepDisplay(len(runs), len(runs) - len(left), console)
         shown = [directory / run.id for run in runs]
         try:

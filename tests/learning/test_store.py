@@ -48,7 +48,8 @@ def test_a_damaged_entry_is_not_found_and_removed(store: Store, damage: str) -> 
     store.put(NAME, entry())
     content = bytearray(store.path(NAME).read_bytes())
     content[-1] ^= 1
-    kinds = {"a bit": content, "cut": content[:99], "empty": b"", "garbage": os.urandom(5000)}
+    kinds = {"a bit": content, "cut": content[:99], "empty": bytearray()}
+    kinds["garbage"] = bytearray(os.urandom(5000))
     store.path(NAME).write_bytes(kinds[damage])
 
     assert store.get(NAME) is None
