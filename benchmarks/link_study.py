@@ -19,8 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from contracts.project import ROOT
+from contracts.run_directory import RunDirectory
 from learning.remembering.store import place
-from learning.user_cache import cache_dir
+from learning.user_cache import shared_except
 
 SCENARIO = "tempo-fashionmnist-dirichlet-0.1"
 VARIANT = "fedadp-6"
@@ -46,7 +47,7 @@ def main() -> None:
         print(f"\none run: {alone:.1f} s, {len(profiles)} profiles: {together:.1f} s", end="")
         print(f" = {together / alone:.2f} times one run (goal: 1.6)")
         print(shares("the one run", [work / "one"]))
-        found = [path.parent for path in sorted(work.glob("study/*/summary.json"))]
+        found = [path for path in sorted((work / "study").iterdir()) if path.is_dir()]
         print(shares(f"the {len(found)} runs of the study", found))
 
         cache = emptied(work, "quick")
@@ -58,12 +59,7 @@ def main() -> None:
 
 def emptied(work: Path, name: str) -> Path:
     """Make a cache directory with everything that the user's has, but nothing remembered."""
-    ours, made = cache_dir(), work / f"cache-{name}"
-    (made / ours.name).mkdir(parents=True)
-    for path in ours.iterdir():
-        if path != place():
-            (made / ours.name / path.name).symlink_to(path)
-    return made
+    return shared_except(place().name, work / f"cache-{name}")
 
 
 def timed(words: list[str], folder: Path, cache: Path) -> float:
@@ -86,7 +82,7 @@ def timed(words: list[str], folder: Path, cache: Path) -> float:
 
 def shares(whose: str, runs: list[Path]) -> str:
     """Say where the host time of some runs went, as shares of all of it."""
-    summaries = [json.loads((run / "summary.json").read_text()) for run in runs]
+    summaries = [json.loads(RunDirectory(run).summary.read_text()) for run in runs]
 
     def total(key: str) -> float:
         return sum(summary[key] or 0.0 for summary in summaries)

@@ -17,6 +17,20 @@ def cache_dir() -> Path:
     return (Path(base) if base else Path.home() / ".cache") / "metronome"
 
 
+def shared_except(part: str, base: Path) -> Path:
+    """Make a directory for XDG_CACHE_HOME that shares all with the user's cache but one part.
+
+    For tests and measurements that must begin without what earlier runs have left there.
+    """
+    ours, made = cache_dir().absolute(), base / cache_dir().name
+    made.mkdir(parents=True)
+    if ours.is_dir():
+        for path in ours.iterdir():
+            if path.name != part:
+                (made / path.name).symlink_to(path)
+    return base
+
+
 def write_json(path: Path, value: Any) -> None:
     """Write to a temporary file and rename it, so that no reader sees half a file."""
     path.parent.mkdir(parents=True, exist_ok=True)

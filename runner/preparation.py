@@ -101,13 +101,11 @@ def trainer_of(scenario: Scenario) -> str:
 
 def prepare(scenario: Scenario, data_dir: Path | None, run_dir: Path) -> PreparedRun:
     """Load and partition the data, make the first model, and plan; nothing is written yet."""
-    import torch
-
     from learning.data import datasets, partitions, server_data
     from learning.data.class_counts import class_counts
     from learning.models import flops
     from learning.models import registry as models
-    from learning.training import lenet_in_c
+    from learning.remembering.first_model import first_model
 
     task, clients = scenario.task, scenario.topology.client_count
     data = datasets.load(task.dataset, data_dir, task.classes)
@@ -130,8 +128,9 @@ def prepare(scenario: Scenario, data_dir: Path | None, run_dir: Path) -> Prepare
     if scenario.server_data is not None:
         server = server_data.gather(scenario.server_data, data, parts, scenario.seed, data_dir)
     shape = (data.channels, data.size, data.classes)
-    module = models.build(task.model, *shape, seed=scenario.seed)
-    initial = models.export_weights(module)
+    models.check(task.model, data.size)
+    first = first_model(task.model, shape, scenario.seed, scenario.compute.remember)
+    initial = dict(first.weights)
     flops_per_step = flops.training_flops(task.model, *shape, task.batch_size)
     if any(device.measured for device in scenario.devices.values()):
         scenario = _with_measured_devices(scenario, data, parts, initial, flops_per_step)
@@ -145,9 +144,8 @@ def prepare(scenario: Scenario, data_dir: Path | None, run_dir: Path) -> Prepare
         costs=flops.step_costs(task.model, *shape, task.batch_size),
     )
     plan = planner.plan(scenario, facts, run=run_dir.name, trainer=trainer_of(scenario))
-    in_c = lenet_in_c.can_train(module, *shape) and not torch.cuda.is_available()
-    engine = "lenet5.c" if in_c else "torch"
-    return PreparedRun(scenario, plan, run_dir, initial, parts, data_dir, engine, server, counts)
+    made = (scenario, plan, run_dir, initial, parts, data_dir, first.engine, server, counts)
+    return PreparedRun(*made)
 
 
 def _with_measured_devices(

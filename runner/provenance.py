@@ -1,5 +1,6 @@
 """Collects the provenance of a run: version, commit, kernel, torch, engine, processor, Python."""
 
+import importlib.metadata
 import os
 import platform
 import subprocess
@@ -16,8 +17,6 @@ _PROCESSORS = Path("/proc/cpuinfo")
 
 def collect(engine: str, kernel: str) -> Provenance:
     """Return the provenance of a run that starts now, with this engine and on this kernel."""
-    import torch
-
     commit, changed = commit_of(ROOT)
     return Provenance(
         schema=SCHEMA,
@@ -25,7 +24,7 @@ def collect(engine: str, kernel: str) -> Provenance:
         commit=commit,
         changed=changed,
         kernel=kernel,
-        torch=str(torch.__version__),
+        torch=importlib.metadata.version("torch"),  # importing it would take seconds
         engine=engine,
         processor=processor(),
         python=f"{platform.python_version()} ({', '.join(platform.python_build())})",

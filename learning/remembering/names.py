@@ -70,6 +70,12 @@ class Names:
         return found.hexdigest()
 
 
+def of_first_model(model: str, shape: tuple[int, int, int], seed: int) -> str:
+    """Name the weights that a model begins with."""
+    content = json.dumps(["first model", engine(), model, shape, seed])
+    return xxhash.xxh3_128(content.encode()).hexdigest()
+
+
 def _digest(images: np.ndarray, labels: np.ndarray) -> bytes:
     found = xxhash.xxh3_128(f"{images.dtype}{images.shape}{labels.dtype}{labels.shape}".encode())
     found.update(_bytes(images))

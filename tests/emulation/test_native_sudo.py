@@ -35,8 +35,7 @@ def start(home: Path, *options: str) -> "subprocess.Popen[str]":
     del words[at : at + 2]  # into runs/, as most runs
     return subprocess.Popen(
         words,
-        env=emulated.environment()
-        | {"SUDO_UID": str(CALLER), "SUDO_GID": str(CALLER), "HOME": str(home)},
+        env=emulated.environment_at(home) | {"SUDO_UID": str(CALLER), "SUDO_GID": str(CALLER)},
         cwd=home,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

@@ -23,18 +23,6 @@ SCENARIO = TREE.replace('client-edge = "lan"', f"client-edge = {RADIO}")
 RECORDS = ("events.jsonl", "links.csv", "rounds.csv", "evaluations.jsonl", "probes.json")
 
 
-@pytest.fixture(autouse=True)
-def _store_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Everything of the cache but what is remembered, which begins empty."""
-    ours = place().parent
-    theirs = tmp_path / "cache" / ours.name
-    theirs.mkdir(parents=True)
-    for path in ours.iterdir():
-        if path.name != place().name:
-            (theirs / path.name).symlink_to(path)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(theirs.parent))
-
-
 def records(run: Outcome) -> dict[str, bytes]:
     assert run.code == 0, run.output
     found = {name: (run.directory / name).read_bytes() for name in RECORDS}

@@ -65,7 +65,7 @@ def test_an_ordinary_user_needs_no_root_for_the_guest(tmp_path: Path) -> None:
 
     done = subprocess.run(
         [*user, *command] if os.geteuid() == 0 else command,
-        env=emulated.environment() | {"HOME": str(tmp_path)},
+        env=emulated.environment_at(tmp_path),
         cwd=tmp_path,
         stdin=subprocess.DEVNULL,
         capture_output=True,

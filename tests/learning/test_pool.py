@@ -63,7 +63,7 @@ def run_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
         directory / "partition.npz",
         **{f"client{i}": mine for i, mine in enumerate(indices, 1)},  # type: ignore[arg-type]
     )
-    write_file(directory / "initial.model", Message("initial", "", 0, {}, task("none").tensors))
+    write_file(directory / "initial.model", Message("initial", "none", 0, {}, task("none").tensors))
     return directory
 
 

@@ -85,6 +85,12 @@ def environment() -> dict[str, str]:
     return os.environ | {"PYTHONPATH": str(ROOT)}
 
 
+def environment_at(home: Path) -> dict[str, str]:
+    """Return the environment of somebody with this home, and so with a cache of his own."""
+    ours = {key: text for key, text in environment().items() if key != "XDG_CACHE_HOME"}
+    return ours | {"HOME": str(home)}
+
+
 def run(scenario: str, folder: Path, *options: str) -> Outcome:
     """Run a scenario text to its end."""
     folder.mkdir(exist_ok=True)
