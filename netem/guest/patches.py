@@ -44,16 +44,19 @@ class Piece:
     """One change: what it is for, and how to see that it is not needed or not complete."""
 
     name: str
-    purpose: Literal["safety", "repeatability", "speed"]
+    purpose: Literal["safety", "repeatability", "speed", "size"]
     upstream: Mark | None = None  # found: this kernel has the change already
     left_over: Mark | None = None  # found after a variant was applied: it was not the right one
     since: Version = (6, 1)  # older kernels do not need it
 
     @property
     def optional(self) -> bool:
-        """Without it a run is slower, but just as right."""
-        return self.purpose == "speed"
+        """Without it a run is slower, or cannot be as large, but just as right."""
+        return self.purpose in WITHOUT
 
+
+# What to expect where a piece that can be left out does not fit.
+WITHOUT = {"speed": "slower, not wrong", "size": "processes of more than 256 MB may die"}
 
 _SYSTEM_CALLS = "arch/um/kernel/skas/syscall.c"
 _STUBS = "arch/um/os-Linux/skas/process.c"
@@ -102,6 +105,7 @@ PIECES = (
     Piece("stop-signal", "speed"),
     Piece("tcp-wake", "speed", left_over=Mark("net/ipv4/tcp_input.c", r"copied -= inq")),
     Piece("fsync-pause", "speed"),
+    Piece("mappings", "size"),
 )
 
 
@@ -138,7 +142,7 @@ def _apply_piece(tree: Path, version: Version, piece: Piece) -> str:
         if _fits(tree, piece, variant):
             return variant.name
     if piece.optional:
-        return "left out, no variant fits (slower, not wrong)"
+        return f"left out, no variant fits ({WITHOUT[piece.purpose]})"
     raise DoesNotFit(
         f"the change {piece.name!r}, which is needed for {piece.purpose}, does not fit this tree"
     )
