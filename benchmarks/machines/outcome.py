@@ -75,6 +75,16 @@ def last_summary(runs: Path) -> dict[str, Any]:
     return summary
 
 
+def figures(summary: dict[str, Any]) -> str:
+    """Return a run's verdict and what it rests on, in one line."""
+    fidelity, overruns = summary["fidelity"], summary["overruns"]
+    return (
+        f"{fidelity['verdict']}, round trip {fidelity['round_trip_error_seconds'] * 1000:+.2f} ms, "
+        f"rate {fidelity['rate_error']:+.2%}, {overruns['nodes']} overruns, "
+        f"{summary['elapsed_seconds']:.2f} s elapsed, accuracy {summary['final_accuracy']:.1%}"
+    )
+
+
 def _ended(step: Step) -> str:
     return (
         f"{step.seconds:.0f} s"

@@ -75,6 +75,8 @@ def vm(options: argparse.Namespace) -> int:
     print("| user and command | exit | seconds |\n|---|---:|---:|")
     for step in ended:
         print(f"| `{step.command}` | {step.code} | {step.seconds:.0f} |")
+    for name, summary in virtual.runs(logs).items():
+        print(f"{name}: {outcome.figures(summary)}")
     return int(len(ended) < len(steps) or any(step.code for step in ended))
 
 

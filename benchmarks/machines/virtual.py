@@ -9,22 +9,26 @@ import shlex
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 from benchmarks.machines.chroot import TREE, Chroot
 from benchmarks.machines.outcome import Step
 from contracts.errors import BadInput
+from contracts.run_directory import RunDirectory
 
 USER = "somebody"
 _INIT = Path(__file__).with_name("vm-init.sh")
 _SPARE_BYTES = 3 << 30  # room for what the runs write
 
 # The user, and what is run: everything that a virtual machine is used for, as small as it gets.
-SMALL = "--set protocol.rounds=2 --set limits.join=10min"
+SMALL = "benchmarks/machines/small.toml"
+RUNS = {"native": "/vm/native", "guest": f"/home/{USER}/guest"}
+_TESTS = "native_refuses or native_run"
 STEPS = [
     ("root", "./metronome doctor"),
-    ("root", f"./metronome run --backend native --clock wall {SMALL} --out /vm/native"),
-    (USER, f"./metronome run --backend guest {SMALL} --out /home/{USER}/guest"),
-    ("root", ".venv/bin/python -m pytest -q tests/emulation/test_ends.py -k native"),
+    ("root", f"./metronome run {SMALL} --backend native --clock wall --out {RUNS['native']}"),
+    (USER, f"./metronome run {SMALL} --backend guest --out {RUNS['guest']}"),
+    ("root", f".venv/bin/python -m pytest -q tests/emulation/test_ends.py -k '{_TESTS}'"),
 ]
 
 
@@ -83,7 +87,7 @@ def boot(root: Path, image: Path, console: Path, options: str, seconds: float) -
 
 def collect(image: Path, folder: Path, steps: list[tuple[str, str]]) -> list[Step]:
     """Take what the steps left out of the image, and return how each ended."""
-    for place in ("/vm", f"/home/{USER}/guest"):
+    for place in ("/vm", RUNS["guest"]):
         command = ["debugfs", "-R", f"rdump {place} {folder}", str(image)]
         subprocess.run(command, check=True, capture_output=True, timeout=300)
     lines = map(json.loads, (folder / "vm" / "ended").read_text().splitlines())
@@ -91,3 +95,10 @@ def collect(image: Path, folder: Path, steps: list[tuple[str, str]]) -> list[Ste
         Step(f"{user}: {command}", line["code"], line["ended"] - line["started"])
         for (user, command), line in zip(steps, lines, strict=False)
     ]
+
+
+def runs(folder: Path) -> dict[str, dict[str, Any]]:
+    """Return the summary of each run that was collected."""
+    places = {"native": folder / "vm" / "native", "guest": folder / "guest"}
+    files = {name: RunDirectory(place).summary for name, place in places.items()}
+    return {name: json.loads(file.read_text()) for name, file in files.items() if file.exists()}
