@@ -11,26 +11,39 @@ from scenarios import quantities
 
 def cache(clear: bool, limit: str | None) -> int:
     """Do what is asked for, then show the store."""
-    root = place()
+    wanted = None if limit is None else _bytes(limit)
     try:
-        if clear and root.exists():
-            shutil.rmtree(root)
-        store = Store(root)
-        if limit is not None:
-            store.set_limit(_bytes(limit))
-    except (StoreTrouble, OSError) as error:
-        raise BadInput(
-            f"{error}" if isinstance(error, StoreTrouble) else f"{root}: {error}"
-        ) from None
-    _show(store)
+        if clear:
+            _clear()
+        store = Store(place())
+        if wanted is not None:
+            store.set_limit(wanted)
+        _show(store)
+    except StoreTrouble as error:
+        raise BadInput(str(error)) from None
+    except OSError as error:
+        raise BadInput(f"{place()}: {error}; mend that, or set XDG_CACHE_HOME") from None
     return 0
+
+
+def _clear() -> None:
+    """Empty the store; where it is not usable as one, remove all of it."""
+    try:
+        store = Store(place())
+        store.clear()
+        ledger.reset(store)
+    except StoreTrouble:
+        if place().is_dir():
+            shutil.rmtree(place().resolve())
+        else:
+            place().unlink(missing_ok=True)
 
 
 def _bytes(limit: str) -> int:
     try:
         return quantities.size_in_bytes(limit)
-    except ValueError as error:
-        raise BadInput(f"--limit {limit}: {error}; write it like 20gb") from None
+    except ValueError:
+        raise BadInput(f"--limit {limit}: is not a size; write it like 20gb") from None
 
 
 def _show(store: Store) -> None:

@@ -18,6 +18,7 @@ from reports.records.record_files import UnreadableRecord
 from reports.records.run_records import RunRecords
 from runner.run_lock import busy
 from scenarios import loader
+from scenarios.schema import Scenario
 
 
 def resume(directory: str, live: int | None = None) -> int:
@@ -26,20 +27,35 @@ def resume(directory: str, live: int | None = None) -> int:
     files, console = RunDirectory(run_dir), Console()
     if not files.scenario.is_file() or not files.learning.is_file():
         raise BadInput(f"{directory}: holds no run that was begun; name a run's directory")
-    if _finished(run_dir):
-        words = f"{directory}: has finished; there is nothing to go on with"
-        console.print(words, highlight=False, soft_wrap=True)
-        return 0
     with busy(run_dir):
-        scenario = loader.load(str(files.scenario))
-        data_dir = learning_settings(run_dir)["data_dir"]
-    if scenario.clock == "wall":
-        console.print("on the wall clock this is a new run: its times will differ from before")
-    if not scenario.compute.remember:
-        console.print("this run remembers nothing (compute.remember): all is trained again")
-    return execute(
-        scenario, Path(data_dir) if data_dir else None, run_dir, live=live, clear=_remove_records
-    )
+        if _finished(run_dir):
+            words = f"{directory}: has finished; there is nothing to go on with"
+            console.print(words, highlight=False, soft_wrap=True)
+            return 0
+        scenario, data_dir = _scenario(files.scenario), _data_directory(run_dir)
+        if scenario.clock == "wall":
+            console.print("on the wall clock this is a new run: its times will differ from before")
+        if not scenario.compute.remember:
+            console.print("this run remembers nothing (compute.remember): all is trained again")
+        return execute(scenario, data_dir, run_dir, live=live, clear=_remove_records)
+
+
+def _scenario(file: Path) -> Scenario:
+    try:
+        return loader.load(str(file))
+    except BadInput as error:
+        raise BadInput(f"{file}: {error}") from None
+
+
+def _data_directory(run_dir: Path) -> Path | None:
+    try:
+        found = learning_settings(run_dir)["data_dir"]
+        return Path(found) if found else None
+    except (ValueError, KeyError, TypeError):
+        raise BadInput(
+            f"{RunDirectory(run_dir).learning}: is damaged; run {RunDirectory(run_dir).scenario} "
+            "in a new directory, with --data if it had that"
+        ) from None
 
 
 def _finished(run_dir: Path) -> bool:
@@ -51,14 +67,16 @@ def _finished(run_dir: Path) -> bool:
 
 
 def _remove_records(run_dir: Path) -> None:
-    """Remove what the first attempt left, and nothing else that is in the directory."""
-    with busy(run_dir):
-        files = RunDirectory(run_dir)
-        for name in RunDirectory.names():
-            path = run_dir / name
-            if path.is_dir() and not path.is_symlink():
-                shutil.rmtree(path)
-            else:
-                path.unlink(missing_ok=True)
-        for path in (*files.final_models, *run_dir.glob("decisions*.png")):
-            path.unlink()
+    """Remove what the first attempt left, and nothing else that is in the directory.
+
+    What a further resume would need stays until it is replaced.
+    """
+    kept = (RunDirectory.scenario.name, RunDirectory.learning.name)
+    for name in RunDirectory.names():
+        path = run_dir / name
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        elif name not in kept:
+            path.unlink(missing_ok=True)
+    for path in (*RunDirectory(run_dir).final_models, *run_dir.glob("decisions*.png")):
+        path.unlink()

@@ -1,5 +1,6 @@
 """`metronome run`: loads a scenario, prepares and executes it, and finishes its records."""
 
+import contextlib
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -50,11 +51,12 @@ def execute(
     run_dir: Path,
     interactive: bool = False,
     live: int | None = None,
-    clear: Callable[[Path], None] = lambda run_dir: None,
+    clear: Callable[[Path], None] | None = None,
 ) -> int:
     """Run a scenario in this directory and print its results.
 
-    `clear` makes room in the directory, once it is certain that the run can begin.
+    Where something is there already, `clear` makes room once it is certain that the run can begin,
+    and the caller has locked the directory.
     """
     began = time.monotonic()
     console = Console()
@@ -68,11 +70,13 @@ def execute(
     backend.prepare(prepared.plan, console.print)
     made_by = provenance.collect(prepared.engine, backend.kernel_identity())
     prepared = prepared.with_provenance(made_by)
-    clear(run_dir)
+    if clear is not None:
+        clear(run_dir)
     prepared.write()
     console.print(f"{scenario.name}: {len(prepared.plan.nodes)} nodes, backend {chosen} ({why})")
     failure: str | None = None
-    with busy(prepared.run_dir), view.showing([prepared.run_dir], console.print):
+    lock = contextlib.nullcontext() if clear is not None else busy(run_dir)
+    with lock, view.showing([prepared.run_dir], console.print):
         with RunDisplay(prepared.plan, console, progress_file) as display:
             runner = Runner(prepared, backend, display)
             try:

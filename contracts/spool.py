@@ -12,6 +12,8 @@ GUEST_NAME = "guest"  # what User Mode Linux calls its own directory in the spoo
 # How a job or an evaluation was answered, in the files of statistics.
 DONE, REMEMBERED = "done", "remembered"
 
+ROUND_PREFIX = "round-"  # of the names of models for the evaluator, before the round's number
+
 _TASK, _RESULT, _ERROR, _MODEL = ".task", ".result", ".error", ".model"
 
 
@@ -84,6 +86,12 @@ class Spool:
     def model_to_evaluate(self, name: str) -> Path:
         """Return the file of a model for the evaluator; its meta has the round and the key."""
         return self.evaluate / f"{name}{_MODEL}"
+
+    @staticmethod
+    def round_of(model: Path) -> int:
+        """Return the round in the name of a model for the evaluator; -1 if there is none."""
+        number = model.stem.removeprefix(ROUND_PREFIX)
+        return int(number) if number.isdigit() else -1
 
     def models_to_evaluate(self) -> list[Path]:
         """Return the models that wait for the evaluator, oldest first."""

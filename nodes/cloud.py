@@ -13,7 +13,7 @@ from contracts.control import Bound, Go, Ready, RoundEnded
 from contracts.evaluations import GLOBAL
 from contracts.messages import EVALUATED_KEY, EVALUATED_OF, EVALUATED_ROUND, Kind
 from contracts.run_directory import RunDirectory, name_of_top
-from contracts.spool import read_verdict
+from contracts.spool import ROUND_PREFIX, read_verdict
 from learning.training.learning_rate import learning_rate_in
 from nodes.checkpoint import Checkpoint
 from nodes.compute import Computer, make_pauses
@@ -126,6 +126,6 @@ def submit_for_evaluation(context: NodeContext, round: int, model: Tensors) -> N
     meta = {EVALUATED_ROUND: round, EVALUATED_KEY: GLOBAL if several == 1 else context.spec.name}
     if context.spec.children:
         meta[EVALUATED_OF] = several  # the average of that many models is evaluated too
-    name = name_of_top(f"round-{round:05d}", context.spec.name, several)
+    name = name_of_top(f"{ROUND_PREFIX}{round:05d}", context.spec.name, several)
     path = context.spool.model_to_evaluate(name)
     write_file(path, Message(Kind.EVALUATE, context.spec.name, round, meta, model))

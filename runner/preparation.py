@@ -77,11 +77,18 @@ class PreparedRun:
             learning["server_data"] = files.server_data.name
             images, labels = self.server
             np.savez(files.server_data, images=images, labels=labels)
-        files.learning.write_text(json.dumps(learning))
-        files.scenario.write_text(loader.dump(self.scenario))
+        _replace(files.learning, json.dumps(learning))
+        _replace(files.scenario, loader.dump(self.scenario))
         files.plan.write_text(self.plan.to_json())
         first = Message(Kind.INITIAL, "metronome", 0, {}, self.initial)
         write_file(files.initial_model, first)
+
+
+def _replace(path: Path, text: str) -> None:
+    """Write a file so that it is complete at any time; a run that goes on had one before."""
+    aside = path.with_name(f".{path.name}")
+    aside.write_text(text)
+    aside.replace(path)
 
 
 def output_directory(scenario: Scenario, out: str | None) -> Path:

@@ -14,6 +14,7 @@ from contracts.run_directory import RunDirectory
 from reports.records.record_files import UnreadableRecord
 from reports.records.run_records import RunRecords
 from runner.handing_back import make_directory
+from runner.run_lock import busy
 from scenarios import loader
 from scenarios.expansion import SweepRun
 from scenarios.schema import Scenario
@@ -89,7 +90,8 @@ def is_finished(out: Path, run: SweepRun) -> bool:
 def remove_attempt(paths: RunPaths) -> None:
     """Remove what an unfinished attempt at this run left."""
     if paths.directory.exists():
-        shutil.rmtree(paths.directory)
+        with busy(paths.directory):
+            shutil.rmtree(paths.directory)
     paths.log.unlink(missing_ok=True)
     progress.remove(paths.progress)
 

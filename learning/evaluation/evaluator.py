@@ -77,6 +77,9 @@ class Evaluator:
             of = message.meta.get(EVALUATED_OF)
         except (Refused, KeyError, ValueError) as error:
             yield _failed(None, path.stem, _reason(error))
+            if self._target is not None:
+                # The cloud waits for a verdict. On a refusal the round is known from the name only.
+                write_verdict(self._spool, self._spool.round_of(path), reached=False)
             return
         tensors = {
             name: tensor

@@ -11,12 +11,17 @@ from contracts.project import ROOT
 from learning.training.compiled_c import compiled_library
 
 _PROCESSORS = Path("/proc/cpuinfo")
-_NVIDIA = (Path("/dev/nvidia0"), Path("/proc/driver/nvidia"))
+# Any of these may be a graphics card that torch trains on (NVIDIA's, also below Windows, or AMD's).
+_CARDS = tuple(map(Path, ("/dev/nvidia0", "/proc/driver/nvidia", "/dev/dxg", "/dev/kfd")))
 # Of the processor: what kernels are chosen by. Its clock rate and number do not matter.
-_TELLING = ("vendor_id", "cpu family", "model", "model name", "stepping", "flags", "Features")
+_TELLING = re.compile(
+    r"vendor_id|cpu family|model( name)?|stepping|cache size|flags|Features"
+    r"|CPU (implementer|architecture|variant|part|revision)"
+)
 # Variables that make libraries choose other kernels.
 _VARIABLES = re.compile(
-    r"(ATEN|BLIS|CUBLAS|CUDA|CUDNN|DNNL|MKL|ONEDNN|OPENBLAS_CORE|PYTORCH|TORCH)\w*"
+    r"(ATEN|BLIS|CUBLAS|CUDA|CUDNN|DNNL|HIP|HSA|MKL|NVIDIA|ONEDNN|OPENBLAS_CORE|PYTORCH|ROCR|TORCH)\w*"
+    r"|GLIBC_TUNABLES|LD_PRELOAD|LD_LIBRARY_PATH"
 )
 _CODE = ("learning/models", "learning/training", "learning/evaluation")
 _RULES = "protocols"
@@ -25,6 +30,7 @@ _RULES = "protocols"
 @cache
 def engine() -> str:
     """Name everything that may change a bit of a training or an evaluation done here."""
+    _stamps()
     parts = [f"{name} {importlib.metadata.version(name)}" for name in ("torch", "numpy")]
     parts += [os.confstr("CS_GNU_LIBC_VERSION") or "", processor(_PROCESSORS), _graphics()]
     parts += [f"{name}={os.environ[name]}" for name in sorted(os.environ) if _telling(name)]
@@ -35,7 +41,23 @@ def engine() -> str:
 @cache
 def rules() -> str:
     """Name the code of the methods, whose local rules change the steps of a training."""
+    _stamps()
     return digest_of(ROOT / _RULES)
+
+
+def unchanged() -> bool:
+    """Return whether our code is still what `engine` and `rules` have named.
+
+    Python reads a module when it is first needed, which may be long after.
+    """
+    return _stamps() == _stamps.__wrapped__()
+
+
+@cache
+def _stamps() -> tuple[tuple[str, int, int], ...]:
+    files = (path for folder in (*_CODE, _RULES) for path in _sources(ROOT / folder))
+    found = ((str(path), path.stat()) for path in files)
+    return tuple((name, status.st_mtime_ns, status.st_size) for name, status in found)
 
 
 def processor(described: Path) -> str:
@@ -46,18 +68,21 @@ def processor(described: Path) -> str:
         return ""
     pairs = (line.partition(":") for line in first.splitlines())
     return "\n".join(
-        f"{name.strip()}:{text}" for name, _, text in pairs if name.strip() in _TELLING
+        f"{name.strip()}:{text}" for name, _, text in pairs if _TELLING.fullmatch(name.strip())
     )
 
 
 def digest_of(folder: Path) -> str:
     """Name the contents of the source files directly in a folder."""
     found = hashlib.sha256()
-    for path in sorted(folder.iterdir()):
-        if path.suffix in (".py", ".c"):
-            content = path.read_bytes()
-            found.update(f"{path.name} {len(content)}\0".encode() + content)
+    for path in _sources(folder):
+        content = path.read_bytes()
+        found.update(f"{path.name} {len(content)}\0".encode() + content)
     return found.hexdigest()
+
+
+def _sources(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.iterdir() if path.suffix in (".py", ".c"))
 
 
 def _telling(variable: str) -> bool:
@@ -66,7 +91,7 @@ def _telling(variable: str) -> bool:
 
 def _graphics() -> str:
     """Name the graphics card that torch would train on."""
-    if not any(path.exists() for path in _NVIDIA):
+    if not any(path.exists() for path in _CARDS):
         return ""
     import torch
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from contracts.messages import Kind
+from learning.remembering.engine import unchanged
 from learning.remembering.names import of_first_model
 from learning.remembering.store import Store, StoreTrouble, place
 from protocols.wire import Message
@@ -27,17 +28,18 @@ def first_model(model: str, shape: tuple[int, int, int], seed: int, remember: bo
 
     Trouble with the store is left to those who train to tell.
     """
-    store, name = None, of_first_model(model, shape, seed)
+    if not remember:
+        return _built(model, shape, seed)
+    name = of_first_model(model, shape, seed)
     with contextlib.suppress(StoreTrouble):
-        store = Store(place()) if remember else None
-        known = store.get(name) if store else None
+        known = Store(place()).get(name)
         if known is not None and _ENGINE in known.meta:
             return FirstModel(known.tensors, known.meta[_ENGINE])
     made = _built(model, shape, seed)
-    with contextlib.suppress(StoreTrouble):
-        if store:
-            meta = {_ENGINE: made.engine}
-            store.put(name, Message(Kind.INITIAL, "metronome", 0, meta, dict(made.weights)))
+    if unchanged():
+        kept = Message(Kind.INITIAL, "metronome", 0, {_ENGINE: made.engine}, dict(made.weights))
+        with contextlib.suppress(StoreTrouble):
+            Store(place()).put(name, kept)
     return made
 
 

@@ -46,6 +46,11 @@ def add(trainings: Counts, evaluations: Counts) -> None:
         file.write(json.dumps(asdict(totals)).encode())
 
 
+def reset(store: Store) -> None:
+    """Begin to count anew."""
+    _path(store).unlink(missing_ok=True)
+
+
 def _path(store: Store) -> Path:
     return store.root / "totals.json"
 

@@ -14,6 +14,7 @@ from contracts.run_directory import RunDirectory
 from contracts.spool import Spool, unfinished
 from contracts.training import Result, Task
 from learning.remembering import store as stores
+from learning.remembering.engine import unchanged
 from learning.remembering.names import Names
 from learning.remembering.store import Store, StoreTrouble
 from learning.training.run_data import RunData, learning_settings
@@ -91,7 +92,9 @@ class Memory:
             return None
 
     def write(self, name: str, message: Message) -> None:
-        """Keep a message under a name."""
+        """Keep a message under a name, unless it may be the result of other code than named."""
+        if self._store is not None and not unchanged():
+            self._stop("Metronome's code was changed during the run: nothing more is remembered")
         self.use(None, lambda store: store.put(name, message))
 
     def use(self, otherwise: Any, use: Callable[[Store], Any]) -> Any:
@@ -101,9 +104,12 @@ class Memory:
         try:
             return use(self._store)
         except StoreTrouble as error:
-            self._store = None
-            self._on_trouble(str(error))
+            self._stop(str(error))
             return otherwise
+
+    def _stop(self, why: str) -> None:
+        self._store = None
+        self._on_trouble(why)
 
 
 class Lookup:

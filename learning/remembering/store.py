@@ -5,6 +5,7 @@ whole or not at all; any number of processes may read and write, and each may be
 """
 
 import contextlib
+import errno
 import fcntl
 import os
 import shutil
@@ -24,6 +25,7 @@ FORMAT = "1"
 SHARE = 10  # by default it takes this part of the free disk, its own entries counted as free
 _KEPT = 0.9  # of its limit is left when it has to make room
 _ASIDE_SECONDS = 3600.0  # what lies aside for longer was left by a process that was killed
+_LOCK_SECONDS = 60.0  # it is held for moments; longer only by a process that was stopped
 _MAGIC = b"METROREM"
 _HEAD = struct.Struct("<8s16s40x")  # the checksum of all that follows; arrays stay aligned
 
@@ -51,14 +53,23 @@ class Store:
             self._check_format(root / "format")
             self._lock = (root / "lock").open("ab")
             self._working = (root / "working").open("ab")
+            self._sweep_aside()
+
+    def clear(self) -> None:
+        """Remove all entries; the limit stays, and so do the locks of those at work."""
+        with self._trouble(), self._locked():
+            for _, _, path in self.scan():
+                path.unlink(missing_ok=True)
+            self._note_size(0)
 
     def _check_format(self, file: Path) -> None:
         try:
             found = file.read_text(errors="replace").strip()
         except FileNotFoundError:
+            found = ""
+        if not found:  # also after a loss of power
             write_aside(self._aside, file, [FORMAT.encode()])
-            return
-        if found != FORMAT:
+        elif found != FORMAT:
             raise StoreTrouble(
                 f"{self.root}: written by another version of Metronome (format {found[:20]!r}, "
                 f"this one has {FORMAT}); ./metronome cache --clear empties it"
@@ -104,7 +115,8 @@ class Store:
 
     def knows(self, name: str) -> bool:
         """Return whether there is an entry of this name, without reading it."""
-        return self.path(name).exists()
+        with self._trouble():
+            return self.path(name).exists()
 
     def begin(self, name: str) -> bool:
         """Say that this process works on what will have this name; False if another one does.
@@ -186,22 +198,36 @@ class Store:
                     break
                 path.unlink(missing_ok=True)
                 total -= size
+        self._note_size(total)
+
+    def _sweep_aside(self) -> None:
+        """Remove what killed processes were writing."""
         for path in self._aside.iterdir():
             with contextlib.suppress(FileNotFoundError):
                 if time.time() - path.stat().st_mtime > _ASIDE_SECONDS:
                     path.unlink()
-        self._note_size(total)
 
     def _note_size(self, size: int) -> None:
         write_aside(self._aside, self._size, [str(size).encode()])
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:
-        fcntl.flock(self._lock, fcntl.LOCK_EX)
+        deadline = time.monotonic() + _LOCK_SECONDS
+        while not self._lock_taken():
+            if time.monotonic() > deadline:
+                raise TimeoutError(errno.ETIMEDOUT, "another process holds its lock")
+            time.sleep(0.001)
         try:
             yield
         finally:
             fcntl.flock(self._lock, fcntl.LOCK_UN)
+
+    def _lock_taken(self) -> bool:
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
 
     @contextlib.contextmanager
     def _trouble(self) -> Iterator[None]:
@@ -216,7 +242,7 @@ class Store:
 
 def write_aside(aside: Path, path: Path, pieces: list[bytes | memoryview]) -> None:
     """Write a file in a directory of the same disk, then rename it; other writers do no harm."""
-    unfinished = aside / f"{path.name}-{os.getpid()}"
+    unfinished = aside / f"{path.name}-{os.getpid()}-{os.urandom(4).hex()}"
     try:
         with unfinished.open("wb") as file:
             file.writelines(pieces)

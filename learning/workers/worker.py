@@ -85,7 +85,7 @@ class Worker:
         if self._memory is None:
             self._write(job, self._train(task), DONE)
             return True
-        sought = sought or self._memory.look_up(task)
+        sought = sought or _look_up(task, self._memory)
         ours, known = sought.claim(), sought.recall()
         if known is None and not ours:
             self._left_to_others[job] = sought
@@ -97,7 +97,9 @@ class Worker:
             else:
                 result = self._train(task)
                 self._write(job, result, DONE)
-                sought.keep(result)
+                # On the wall clock a job that waits must not wait for this one to be stored.
+                if self._memory.waits or not self._spool.waiting_jobs():
+                    sought.keep(result)
         finally:
             self._let_go(job, sought)
         return True
@@ -117,6 +119,13 @@ class Worker:
             write_result(self._spool.result(job), job, result)
         except (OSError, ValueError) as error:
             raise TrainingFailed(f"job {job}: its result was not written: {error}") from error
+
+
+def _look_up(task: Task, memory: Memory) -> Lookup:
+    try:
+        return memory.look_up(task)
+    except (IndexError, TypeError, ValueError) as error:
+        raise TrainingFailed(f"job {task.job} failed: {type(error).__name__}: {error}") from error
 
 
 def _read(job: str, claimed: Path) -> Task:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from contracts.spool import Spool
+from contracts.spool import Spool, read_verdict
 from learning.data import datasets
 from learning.evaluation.evaluator import Evaluator
 from learning.evaluation.round_averages import RoundAverages
@@ -147,3 +147,16 @@ def test_the_order_in_which_edges_come_does_not_change_the_average() -> None:
     one, other = means
     assert one is not None and other is not None
     assert all(one[name].tobytes() == other[name].tobytes() for name in one)
+
+
+def test_a_model_that_cannot_be_read_gets_a_verdict_too(tmp_path: Path) -> None:
+    spool = Spool(tmp_path)
+    spool.create()
+    evaluator = Evaluator(spool, tmp_path / "lines", _context, target=0.5)
+    broken = {name: np.full_like(array, np.inf) for name, array in _model(1).items()}
+    path = spool.model_to_evaluate("round-00007")
+    write_file(path, Message("evaluate", "cloud", 7, {"round": 7, "key": "global"}, broken))
+
+    assert evaluator.step()
+
+    assert read_verdict(spool, 7) is False

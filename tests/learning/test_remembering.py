@@ -103,6 +103,12 @@ def test_a_run_without_server_samples_has_another_dissimilarity() -> None:
 
 
 def test_another_kind_of_processor_has_names_of_its_own(tmp_path: Path) -> None:
+    arm = "processor\t: 0\nFeatures\t: fp\nCPU part\t: 0xd0c\n"
+    files = [tmp_path / "one", tmp_path / "other"]
+    files[0].write_text(arm)
+    files[1].write_text(arm.replace("d0c", "d40"))
+    assert engine.processor(files[0]) != engine.processor(files[1])
+
     described = "processor\t: 0\nmodel name\t: One\ncpu MHz\t: 2000\nflags\t: sse avx\n\n"
     texts = [described, described.replace("2000", "1900"), described.replace("avx", "avx2")]
     files = [tmp_path / str(number) for number in range(3)]
@@ -220,3 +226,50 @@ def test_an_entry_that_says_something_else_is_not_taken(bench: Make) -> None:
     here.hand_over(task())
 
     assert here.worker.step() and here.counts() == Counts(done=1)
+
+
+def test_results_of_code_that_was_changed_meanwhile_are_not_kept(
+    bench: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = bench()
+    monkeypatch.setattr("learning.remembering.memory.unchanged", lambda: False)
+    here.hand_over(task())
+
+    assert here.worker.step() and here.counts() == Counts(done=1)
+
+    assert not list(Store(here.store).scan())
+    assert "changed during the run" in here.troubles[0]
+
+
+def test_changed_sources_are_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for folder in ("learning/models", "learning/training", "learning/evaluation", "protocols"):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "code.py").write_text("step")
+    monkeypatch.setattr(engine, "ROOT", tmp_path)
+    engine._stamps.cache_clear()
+    try:
+        assert engine.unchanged()
+        (tmp_path / "protocols" / "code.py").write_text("another step")
+        assert not engine.unchanged()
+    finally:
+        engine._stamps.cache_clear()
+
+
+def test_a_task_that_cannot_be_named_fails_with_a_sentence(bench: Make) -> None:
+    here = bench()
+    here.hand_over(task(client=99))
+
+    assert here.worker.step()
+
+    assert "job client1-1-inst1 failed" in here.spool.error("client1-1-inst1").read_text()
+
+
+def test_on_the_wall_clock_nothing_is_stored_while_a_job_waits(bench: Make) -> None:
+    here = bench(waits=False)
+    here.hand_over(task("a"), task("b", seed=3))
+
+    here.worker.step()
+    assert not list(Store(here.store).scan())
+    here.worker.step()
+
+    assert len(list(Store(here.store).scan())) == 1
