@@ -27,6 +27,10 @@ from netem.spool import room_needed
 
 _BASE_BYTES = 400 << 20
 _NODE_BYTES = 10 << 20  # with less, a guest of many nodes only looks for free pages
+# Where the nodes train themselves: torch's libraries, which they share, and what each has of its
+# own (with CUDA's libraries 550 and 282 MB were measured, without them less); room to train in.
+_LIBRARIES_BYTES = 700 << 20
+_TORCH_BYTES = 400 << 20
 # The model as received, as trained, as being sent, the kernel's copies in flight, and one that a
 # parent keeps if its method needs all updates at once.
 _MODELS_PER_NODE = 6
@@ -41,7 +45,8 @@ def memory_needed(plan: Plan) -> int:
     models = _MODELS_PER_NODE * min(len(plan.nodes), drawn + servers) + 4 * servers
     held = max(plan.model_bytes, plan.update_bytes)
     a_node = _NODE_BYTES + 2 * plan.supply_bytes
-    return _BASE_BYTES + a_node * len(plan.nodes) + models * held
+    torch = _LIBRARIES_BYTES + _TORCH_BYTES * len(plan.nodes) if plan.trainer == "inline" else 0
+    return _BASE_BYTES + a_node * len(plan.nodes) + models * held + torch
 
 
 def place_for(plan: Plan) -> Place:

@@ -1,5 +1,6 @@
 """A run directory before anything is started, and what is refused by then."""
 
+import dataclasses
 import json
 import os
 import shutil
@@ -142,6 +143,14 @@ def test_the_guest_needs_memory_for_every_node_and_model_on_its_way() -> None:
     small, large = planned(star_scenario(clients=2)), planned(star_scenario(clients=200))
 
     assert guest.memory_needed(large) - guest.memory_needed(small) >= 198 * guest._NODE_BYTES
+
+
+def test_the_guest_needs_memory_for_torch_in_every_node_that_trains_itself() -> None:
+    plan = planned(star_scenario(clients=9))
+    inline = dataclasses.replace(plan, trainer="inline")
+
+    more = guest.memory_needed(inline) - guest.memory_needed(plan)
+    assert more >= 10 * 282_000_000 + 550_000_000  # as measured with CUDA's libraries
 
 
 def usage_of(room: dict[str, Usage], monkeypatch: pytest.MonkeyPatch) -> None:
