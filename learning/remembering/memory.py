@@ -1,6 +1,8 @@
 """What a worker or an evaluator remembers, as long as there is no trouble with the store."""
 
+import contextlib
 import dataclasses
+import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import fields
@@ -160,6 +162,8 @@ class Figures(Generic[Found]):
 def report_trouble(spool: Spool, sentence: str) -> None:
     """Let the runner say once why nothing more is remembered."""
     print(sentence, flush=True)  # to this process's log
-    aside = unfinished(spool.store_trouble)
-    aside.write_text(sentence, encoding="utf-8")
-    aside.rename(spool.store_trouble)
+    # Several processes may find the same trouble at once.
+    aside = unfinished(spool.store_trouble).with_suffix(f".{os.getpid()}")
+    with contextlib.suppress(OSError):
+        aside.write_text(sentence, encoding="utf-8")
+        aside.rename(spool.store_trouble)
