@@ -128,6 +128,8 @@ class Launch:
         warm_up()
         gc.collect()
         gc.freeze()  # the collector would touch, and so copy, every page in every child
+        if self.plan.pause != "sleep":
+            syscalls.let_kernel_threads_run_first()
         self.network = Network(self.plan, self._run_node)
         self.processes = NodeProcesses(self.plan, self.network, self.records, self._on_word)
         if self.plan.timeline or self.plan.walk or self.plan.traces:
