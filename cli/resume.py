@@ -11,11 +11,10 @@ from pathlib import Path
 from rich.console import Console
 
 from cli.run import execute
+from cli.sweep.directories import summary_of
 from contracts.errors import BadInput
 from contracts.run_directory import RunDirectory
 from learning.training.run_data import learning_settings
-from reports.records.record_files import UnreadableRecord
-from reports.records.run_records import RunRecords
 from runner.run_lock import busy
 from scenarios import loader
 from scenarios.schema import Scenario
@@ -59,11 +58,8 @@ def _data_directory(run_dir: Path) -> Path | None:
 
 
 def _finished(run_dir: Path) -> bool:
-    try:
-        summary = RunRecords(run_dir).summary
-    except (OSError, UnreadableRecord):
-        return False
-    return bool(summary) and summary.get("failure") is None
+    summary = summary_of(run_dir)
+    return summary is not None and summary.get("failure") is None
 
 
 def _remove_records(run_dir: Path) -> None:

@@ -99,7 +99,7 @@ class Store:
 
     def put(self, name: str, message: Message) -> None:
         """Keep a message under this name, and make room for it if need be."""
-        pieces = list(to_pieces(message))
+        pieces = to_pieces(message)
         digest = xxhash.xxh3_128()
         for piece in pieces:
             digest.update(piece)
