@@ -57,7 +57,7 @@ def doctor() -> int:
         for tier, link in scenario.links.items()
     ]
     for clock in ("virtual", "wall"):
-        name, why = backends.choose("auto", clock, links, can)
+        name, why = backends.choose("auto", clock, links, lambda: can)
         console.print(
             f"On the {clock} clock, quickstart would take the backend [bold]{name}[/bold]: {why}."
         )

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -17,7 +18,7 @@ from learning.remembering import ledger
 from netem import backends
 from netem.capabilities import probe
 from netem.spool import clear_abandoned
-from reports.finish import RunFacts, finish
+from reports.records.summary import RunFacts
 from reports.result_table import result_table
 from runner import provenance
 from runner.execution import RunFailed, Runner
@@ -65,7 +66,7 @@ def execute(
     for name in clear_abandoned():
         console.print(f"cleared away what a killed run had left: {name}")
     prepared = prepare(scenario, data_dir, run_dir)
-    chosen, why = backends.choose(scenario.backend, scenario.clock, prepared.plan.links, probe())
+    chosen, why = backends.choose(scenario.backend, scenario.clock, prepared.plan.links, probe)
     backend = backends.create(chosen, scenario.clock, scenario.seed)
     backend.prepare(prepared.plan, console.print)
     made_by = provenance.collect(prepared.engine, backend.kernel_identity())
@@ -79,12 +80,19 @@ def execute(
     with lock, view.showing([prepared.run_dir], console.print):
         with RunDisplay(prepared.plan, console, progress_file) as display:
             runner = Runner(prepared, backend, display)
+            drawing = threading.Thread(target=_draw_early, args=(scenario.name, run_dir))
+            if scenario.clock == "virtual":  # on the wall clock the network needs the processors
+                drawing.start()
             try:
                 runner.run(interactive)
             except RunFailed as error:
                 failure = str(error)
             except KeyboardInterrupt:
                 failure = "interrupted"
+            if drawing.ident is not None:
+                drawing.join()
+        from reports.finish import finish
+
         summary = finish(
             prepared.run_dir,
             RunFacts(
@@ -121,3 +129,11 @@ def execute(
         console.print(f"[bold red]the run failed:[/bold red] {escape(failure)}", soft_wrap=True)
         return 1
     return 0
+
+
+def _draw_early(name: str, run_dir: Path) -> None:
+    """Load what draws figures and draw what is known already, while the network is busy."""
+    from reports.finish import draw_holdings
+
+    with contextlib.suppress(OSError):  # `finish` draws what is missing, and says why it cannot
+        draw_holdings(name, run_dir)

@@ -40,7 +40,7 @@ def _encoded(
 
 
 def _link(request_flags: int, attributes: Attributes, **fields: Any) -> bytes:
-    from pyroute2.netlink.rtnl.ifinfmsg import ifinfmsg
+    from netem.route_messages import ifinfmsg
 
     return _encoded(ifinfmsg(), _NEW_LINK, request_flags, attributes, **fields)
 
@@ -92,7 +92,7 @@ def set_link_down(index: int) -> bytes:
 
 def add_address(index: int, dotted: str, prefix: int) -> bytes:
     """Give an interface an address."""
-    from pyroute2.netlink.rtnl.ifaddrmsg import ifaddrmsg
+    from netem.route_messages import ifaddrmsg
 
     attributes = [("IFA_LOCAL", dotted), ("IFA_ADDRESS", dotted)]
     fields = {"family": socket.AF_INET, "prefixlen": prefix, "index": index}
@@ -117,7 +117,7 @@ def add_bridge_entry(index: int, mac: str) -> bytes:
 
 
 def _neighbour(attributes: Attributes, request_flags: int, **fields: Any) -> bytes:
-    from pyroute2.netlink.rtnl.ndmsg import ndmsg
+    from netem.route_messages import ndmsg
 
     return _encoded(ndmsg(), _NEW_NEIGHBOUR, request_flags, attributes, **fields)
 
@@ -152,7 +152,7 @@ def _complete(part: shaping.Discipline) -> shaping.Discipline:
 
 @cache
 def _discipline(part: shaping.Discipline, request_flags: int) -> bytes:
-    from pyroute2.netlink.rtnl.tcmsg import plugins, tcmsg
+    from netem.route_messages import plugins, tcmsg
 
     plugin = plugins[part.kind]
     parameters = plugin.get_class_parameters if part.is_class else plugin.get_parameters

@@ -19,7 +19,7 @@ from reports.records.rounds import write_rounds
 from reports.records.run_records import RunRecords
 from reports.records.summary import RunFacts, Summary, summarise
 
-__all__ = ["RunFacts", "Summary", "finish"]
+__all__ = ["RunFacts", "Summary", "draw_holdings", "finish"]
 
 
 def finish(run_dir: Path, facts: RunFacts) -> Summary:
@@ -41,9 +41,8 @@ def finish(run_dir: Path, facts: RunFacts) -> Summary:
     draw_accuracy(
         files.accuracy_figure, summary, rows, links, records.evaluated_models, records.events
     )
-    if records.holdings is not None:
-        title = f"{summary.name}: who has samples of which class"
-        draw_data(files.data_figure, title, records.holdings)
+    if not files.data_figure.exists():
+        draw_holdings(summary.name, run_dir)
     elapsed = {row.round: row.elapsed for row in rows}
     if records.cells:
         write_cells(files.cells, records.cells, elapsed)
@@ -53,6 +52,14 @@ def finish(run_dir: Path, facts: RunFacts) -> Summary:
     _draw_decisions(records, summary)
     write_report(files.report, [records])
     return summary
+
+
+def draw_holdings(name: str, run_dir: Path) -> None:
+    """Draw who has which samples, which is known before a run begins."""
+    records = RunRecords(run_dir, summary={})
+    if records.holdings is not None:
+        title = f"{name}: who has samples of which class"
+        draw_data(records.files.data_figure, title, records.holdings)
 
 
 def _report_moves(records: RunRecords, summary: Summary) -> None:

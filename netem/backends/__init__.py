@@ -56,10 +56,12 @@ class Backend(Protocol):
 
 
 def choose(
-    wanted: str, clock: str, links: Iterable[LinkSpec], capabilities: Capabilities
+    wanted: str, clock: str, links: Iterable[LinkSpec], probe: Callable[[], Capabilities]
 ) -> tuple[str, str]:
-    """Return the backend that a run takes, and the reason; BadInput when it cannot be `wanted`."""
-    lacks = missing_for_native(list(links), capabilities)
+    """Return the backend that a run takes, and the reason; BadInput when it cannot be `wanted`.
+
+    `probe` tries what this kernel can do, and is called only where that matters.
+    """
     if clock == "virtual":
         if wanted == "native":
             raise BadInput(
@@ -67,14 +69,15 @@ def choose(
                 "use --backend guest, or --clock wall"
             )
         return "guest", "the virtual clock exists only in the guest's kernel"
+    if wanted == "guest":
+        return "guest", "asked for"
+    lacks = missing_for_native(list(links), probe())
     if wanted == "native":
         if lacks:
             raise BadInput(
                 f"backend: native cannot carry this scenario: {lacks}; use --backend guest"
             )
         return "native", "asked for"
-    if wanted == "guest":
-        return "guest", "asked for"
     return ("guest", lacks) if lacks else ("native", "this kernel has all the scenario needs")
 
 

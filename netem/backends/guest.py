@@ -34,6 +34,8 @@ _TORCH_BYTES = 400 << 20
 # The model as received, as trained, as being sent, the kernel's copies in flight, and one that a
 # parent keeps if its method needs all updates at once.
 _MODELS_PER_NODE = 6
+# Debian 12's Mininet imports distutils, for which setuptools would put all of itself.
+_PLAIN_DISTUTILS = "export SETUPTOOLS_USE_DISTUTILS=stdlib\n" if sys.version_info < (3, 12) else ""
 _START_NANOSECONDS = 1_767_225_600 * 10**9  # the guest's date on the virtual clock: 2026-01-01
 
 
@@ -153,6 +155,7 @@ def _write_init(module: str, run_dir: Path, spool: Spool) -> Path:
         f"cd {shlex.quote(str(ROOT))}\n"
         "export PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root OPENBLAS_NUM_THREADS=1\n"
         "export PYTHONDONTWRITEBYTECODE=1 PYTHONHASHSEED=0\n"
+        f"{_PLAIN_DISTUTILS}"
         # Memory given back to the guest's kernel has to be faulted in again: expensive in a guest.
         "export MALLOC_ARENA_MAX=1 MALLOC_TRIM_THRESHOLD_=10000000000\n"
         "export MALLOC_MMAP_THRESHOLD_=4194304\n"

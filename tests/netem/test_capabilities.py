@@ -140,7 +140,7 @@ def as_root(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_auto_takes_native_when_the_kernel_has_what_the_links_need(
     links: list[LinkSpec], can: Capabilities, backend: str, why: str
 ) -> None:
-    chosen, reason = backends.choose("auto", "wall", links, can)
+    chosen, reason = backends.choose("auto", "wall", links, lambda: can)
 
     assert chosen == backend
     assert why in reason
@@ -150,37 +150,40 @@ def test_auto_takes_native_when_the_kernel_has_what_the_links_need(
 def test_a_kernel_that_could_not_be_tried_is_not_said_to_lack_anything() -> None:
     slow = Capabilities(not_tried="could not be tried in time")
 
-    chosen, reason = backends.choose("auto", "wall", RATE_ONLY, slow)
+    chosen, reason = backends.choose("auto", "wall", RATE_ONLY, lambda: slow)
 
     assert (chosen, reason) == ("guest", "what this kernel has could not be tried in time")
     with pytest.raises(BadInput, match=r"native .*could not be tried in time; use --backend guest"):
-        backends.choose("native", "wall", RATE_ONLY, slow)
+        backends.choose("native", "wall", RATE_ONLY, lambda: slow)
 
 
 def test_without_root_auto_takes_the_guest(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
 
-    assert backends.choose("auto", "wall", RATE_ONLY, ALL) == ("guest", "native runs need root")
+    assert backends.choose("auto", "wall", RATE_ONLY, lambda: ALL) == (
+        "guest",
+        "native runs need root",
+    )
 
 
 @pytest.mark.usefixtures("as_root")
 def test_native_without_netem_is_refused_in_a_sentence_that_offers_the_guest() -> None:
     with pytest.raises(BadInput, match=r"^backend: .*lacks netem.*; use --backend guest$"):
-        backends.choose("native", "wall", WITH_DELAY, NO_NETEM)
+        backends.choose("native", "wall", WITH_DELAY, lambda: NO_NETEM)
 
 
 @pytest.mark.usefixtures("as_root")
 def test_the_virtual_clock_takes_the_guest_and_refuses_native() -> None:
-    assert backends.choose("auto", "virtual", RATE_ONLY, ALL)[0] == "guest"
-    assert backends.choose("guest", "virtual", RATE_ONLY, ALL)[0] == "guest"
+    assert backends.choose("auto", "virtual", RATE_ONLY, lambda: ALL)[0] == "guest"
+    assert backends.choose("guest", "virtual", RATE_ONLY, lambda: ALL)[0] == "guest"
     with pytest.raises(BadInput, match=r"^backend: the virtual clock .*; use --backend guest"):
-        backends.choose("native", "virtual", RATE_ONLY, ALL)
+        backends.choose("native", "virtual", RATE_ONLY, lambda: ALL)
 
 
 @pytest.mark.usefixtures("as_root")
 def test_what_is_asked_for_is_taken() -> None:
-    assert backends.choose("guest", "wall", RATE_ONLY, ALL)[0] == "guest"
-    assert backends.choose("native", "wall", RATE_ONLY, ALL)[0] == "native"
+    assert backends.choose("guest", "wall", RATE_ONLY, lambda: ALL)[0] == "guest"
+    assert backends.choose("native", "wall", RATE_ONLY, lambda: ALL)[0] == "native"
 
 
 @pytest.mark.parametrize("name", ["native", "guest"])
