@@ -145,6 +145,7 @@ class Plan:
     traces: dict[str, Trace] = field(default_factory=dict)  # by the name in `LinkSpec.trace`
     traffic: tuple[Flow, ...] = ()  # beside the training
     stop_at: float | None = None  # end once a model is known to have this accuracy
+    further_rounds: int = 1  # ... and so many more rounds were held
     provenance: Provenance | None = None  # what makes this run; nodes do not use it
 
     @cached_property

@@ -3,7 +3,6 @@
 This is the cloud, or every edge server where there is no cloud. Evaluation is off the clock.
 """
 
-import math
 from functools import partial
 from pathlib import Path
 
@@ -13,13 +12,14 @@ from contracts.control import Bound, Go, Ready, RoundEnded
 from contracts.evaluations import GLOBAL
 from contracts.messages import EVALUATED_KEY, EVALUATED_OF, EVALUATED_ROUND, Kind
 from contracts.run_directory import RunDirectory, name_of_top
-from contracts.spool import ROUND_PREFIX, read_verdict
+from contracts.spool import ROUND_PREFIX
 from learning.training.learning_rate import learning_rate_in
 from nodes.checkpoint import Checkpoint
-from nodes.compute import Computer, make_pauses
+from nodes.compute import Computer
 from nodes.node_process import NodeContext
 from nodes.recorder import now
 from nodes.rounds import RoundServer
+from nodes.stopping import StopAtTarget
 from protocols.base import Facts, Tensors
 from protocols.wire import Message, read_file, write_file
 
@@ -53,9 +53,9 @@ def run(context: NodeContext) -> None:
         context.control.wait_for(Go)
         context.control.say(RoundEnded(0, now()))
     # A top server's local rounds are the global rounds.
-    last = initial.local_round
+    last, stop = initial.local_round, StopAtTarget(context)
     for round in range(initial.local_round + 1, context.plan.rounds + 1):
-        if context.plan.stop_at is not None and _reached(context, round - 2):
+        if stop.before(round):
             break
         server.run(round, round, partial(submit_for_evaluation, context, round - 1, method.model))
         context.control.say(RoundEnded(round, now()))
@@ -64,25 +64,6 @@ def run(context: NodeContext) -> None:
     submit_for_evaluation(context, last, method.model)
     server.stop()
     save_final_model(context, last, method.model)
-
-
-def _reached(context: NodeContext, round: int) -> bool:
-    """Return whether the evaluator has found the target reached by this round's model.
-
-    It got that model a round ago. On the virtual clock its verdict is waited for while the clock
-    stands still, so that a run always ends after the same round; on the wall clock nobody waits,
-    and the run ends some rounds later where the evaluator is slow.
-    """
-    if round < 0:
-        return False
-    if context.plan.pause == "sleep":
-        return context.spool.target_reached.exists()
-    verdict = read_verdict(context.spool, round)
-    pauses = make_pauses(context.plan, context.spool, context.spec.name)(math.inf)
-    while verdict is None:
-        next(pauses)
-        verdict = read_verdict(context.spool, round)
-    return verdict
 
 
 def _facts(context: NodeContext) -> Facts:

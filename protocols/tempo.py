@@ -26,15 +26,21 @@ _EQUAL = 1e-6  # tolerance for logarithms of equal divergences, as models travel
 
 @dataclass(frozen=True)
 class Settings:
-    """T, tau_i, and the c of eq. (9)."""
+    """T, tau_i, the c of eq. (9), and how many clients an institution draws in each of its rounds.
+
+    The paper prints no draw; its first author's configuration has 4 of 40.
+    """
 
     rounds: int
     c: int = 6
     edge_rounds: int = 1
+    clients_per_round: int = 0  # 0 means all
 
     def __post_init__(self) -> None:
         if self.edge_rounds < 1 or self.c < 1:
             raise ValueError("edge_rounds and c must be at least 1")
+        if self.clients_per_round < 0:
+            raise ValueError("clients_per_round must not be negative (0 is all of them)")
 
 
 def epochs(divergences: Mapping[str, float], c: int) -> dict[str, int]:

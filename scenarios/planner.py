@@ -47,6 +47,7 @@ def plan(scenario: Scenario, facts: TaskFacts, run: str, trainer: str) -> Plan:
         traces=wiring.traces(scenario),
         traffic=traffic.plan_flows(scenario, links),
         stop_at=scenario.task.target_accuracy if scenario.stop == "target" else None,
+        further_rounds=scenario.further_rounds,
     )
     _check_that_messages_fit(made)
     return made

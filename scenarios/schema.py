@@ -238,6 +238,7 @@ class Scenario(Section):
     backend: BackendChoice = "auto"
     seed: Annotated[int, Field(ge=0, lt=2**31)] = 1
     stop: Literal["rounds", "target"] = "rounds"  # after all rounds, or once the target is reached
+    further_rounds: Annotated[int, Field(ge=1)] = 1  # with "target": held after it was reached
     task: Task
     protocol: Protocol
     topology: Topology

@@ -105,6 +105,13 @@ def test_a_run_stops_one_round_after_its_target_was_reached(tmp_path: Path) -> N
     assert _rounds(stopped) == _rounds(whole)[: first + 2]
     assert "stopped at the target" in stopped.output
 
+    later = emulated.run(
+        f"further_rounds = 3\n{target}", tmp_path / "later", *VIRTUAL, "--stop-at-target"
+    )
+
+    assert later.summary["rounds"] == first + 3 < 8 and later.summary["stopped_at_target"]
+    assert _rounds(later) == _rounds(whole)[: first + 4]
+
 
 def _rounds(run: Outcome) -> list[str]:
     return (run.directory / "rounds.csv").read_text().splitlines()[1:]
