@@ -82,6 +82,18 @@ class Stop(Word):
     word = "stop"
 
 
+# From the launcher to a node that shares its device.
+
+
+@dataclass(frozen=True)
+class Due(Word):
+    """The node's training ends at this moment, as things are; a later word replaces it."""
+
+    word = "due"
+    job: int
+    moment: float  # the node's clock, in seconds
+
+
 # From a node to the launcher.
 
 
@@ -146,6 +158,25 @@ class Failed(Word):
 
     word = "failed"
     error: str
+
+
+@dataclass(frozen=True)
+class Occupy(Word):
+    """The node begins to compute on the device that it shares; answered by Due."""
+
+    word = "occupy"
+    job: int  # counts the node's trainings
+    moment: float  # the node's clock, in seconds
+    seconds: float  # that it would take alone
+
+
+@dataclass(frozen=True)
+class Vacate(Word):
+    """The training has ended."""
+
+    word = "vacate"
+    job: int
+    moment: float
 
 
 # Only between the fidelity matrix and its hosts, which also use Listen and Listening.

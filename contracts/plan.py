@@ -52,6 +52,7 @@ class NodeSpec:
     samples: int
     others: tuple[tuple[str, str], ...] = ()  # further servers that it hears: name, address
     visits: tuple[tuple[str, str], ...] = ()  # servers that it may come to hear later
+    shared_device: str = ""  # the name of the device that it shares with others; empty: its own
     extra_seconds: tuple[float, ...] = ()  # that the method's rule adds to each step, repeating
 
     @property

@@ -20,7 +20,7 @@ def run(context: NodeContext) -> None:
     spec, recorder = context.spec, context.recorder
     method = context.method.Client(context.settings)
     trainer = context.trainer()
-    computer = Computer(spec, context.plan, trainer, life=context.restarted)
+    computer = Computer(spec, context.plan, trainer, context.device(), life=context.restarted)
     servers = ClientServers(context, on_data=method.receive_data)
     checkpoint = Checkpoint(context)
     if (kept := checkpoint.read()) is not None:

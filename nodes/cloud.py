@@ -89,7 +89,9 @@ def _computer(context: NodeContext) -> Computer | None:
     """Make what the server trains by, if it has samples of its own."""
     if not context.spec.samples:
         return None
-    return Computer(context.spec, context.plan, context.trainer(), life=context.restarted)
+    return Computer(
+        context.spec, context.plan, context.trainer(), context.device(), life=context.restarted
+    )
 
 
 def save_final_model(context: NodeContext, round: int, model: Tensors) -> None:

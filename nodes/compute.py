@@ -1,7 +1,6 @@
 """Computing on a node: the training is really done, and takes the time of the modelled device."""
 
 import hashlib
-import time
 from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
@@ -12,6 +11,7 @@ from contracts.spool import Spool
 from contracts.training import Pending, Result, Task, Trainer
 from learning.training.learning_rate import learning_rate_in
 from learning.workers.pool import Pauses, SpoolTrainer, clockless_pauses, sleep_pauses
+from nodes.devices import Device
 from nodes.recorder import now
 from protocols.base import Job, Work
 
@@ -30,40 +30,36 @@ def make_pauses(plan: Plan, spool: Spool, who: str) -> Pauses:
     return sleep_pauses if plan.pause == "sleep" else clockless_pauses(spool.pause(who))
 
 
-def sleep_until(moment: float) -> None:
-    """Sleep until this moment; return at once if it has passed."""
-    left = moment - now()
-    if left > 0:
-        time.sleep(left)
-
-
 @dataclass
 class RunningTraining:
     """A training under way, and how long the node's device takes for it."""
 
     pending: Pending
+    device: Device
     start: float
-    modelled: float
+    modelled: float | None  # None: it depends on who else computes there
     epochs: int
     limit: float
 
     def collect(self) -> tuple[Result, Timing]:
-        """Sleep until the device is done; return the result, and modelled and real time.
+        """Wait until the device is done; return the result, and modelled and real time.
 
         A training that is collected later than that has not overrun.
         """
-        due = max(now(), self.start + self.modelled)
-        sleep_until(due)
+        due = self.device.finish()
         result = self.pending.result(self.limit)
         overrun = max(0.0, now() - due)
-        return result, {"modelled": self.modelled, "overrun": overrun, "epochs": self.epochs}
+        modelled = due - self.start if self.modelled is None else self.modelled
+        return result, {"modelled": modelled, "overrun": overrun, "epochs": self.epochs}
 
 
 class Computer:
     """Trains for one node, and takes as much time as the node's device would."""
 
-    def __init__(self, spec: NodeSpec, plan: Plan, trainer: Trainer, life: int = 0) -> None:
-        self._spec, self._plan, self._trainer = spec, plan, trainer
+    def __init__(
+        self, spec: NodeSpec, plan: Plan, trainer: Trainer, device: Device, life: int = 0
+    ) -> None:
+        self._spec, self._plan, self._trainer, self._device = spec, plan, trainer, device
         # The result of a job that a crashed process left behind must not be taken for that of the
         # new process: its jobs have other names.
         self._life = f"-life{life}" if life else ""
@@ -101,7 +97,10 @@ class Computer:
         modelled = steps * self._spec.seconds_per_step
         if work.rule:
             modelled += self._spec.rule_seconds(steps)
-        return RunningTraining(pending, start, modelled, work.epochs, self._plan.limits.round)
+        self._device.begin(start, modelled)
+        known = None if self._spec.shared_device else modelled
+        limit = self._plan.limits.round
+        return RunningTraining(pending, self._device, start, known, work.epochs, limit)
 
 
 def _seed(run: int, client: int, local_round: int) -> int:

@@ -20,7 +20,19 @@ import numpy  # noqa: F401
 import zmq  # noqa: F401
 
 from contracts import status
-from contracts.control import Bound, Done, Events, Go, Ready, RoundEnded, Start, Stop, Word
+from contracts.control import (
+    Bound,
+    Done,
+    Events,
+    Go,
+    Occupy,
+    Ready,
+    RoundEnded,
+    Start,
+    Stop,
+    Vacate,
+    Word,
+)
 from contracts.events import Details, EventFields, Phase
 from contracts.plan import Plan
 from contracts.run_directory import RunDirectory
@@ -32,6 +44,7 @@ from nodes.control import Control
 from nodes.launch.global_rounds import GlobalRounds
 from nodes.launch.link_probes import probe_links
 from nodes.launch.processes import NodeFailed, NodeProcesses
+from nodes.launch.shared_devices import SharedDevices
 from nodes.node_process import run_node
 from nodes.records import Records
 from nodes.timeline import Timeline
@@ -132,6 +145,7 @@ class Launch:
             syscalls.let_kernel_threads_run_first()
         self.network = Network(self.plan, self._run_node)
         self.processes = NodeProcesses(self.plan, self.network, self.records, self._on_word)
+        self.devices = SharedDevices(self.plan, self.processes.say)
         if self.plan.timeline or self.plan.walk or self.plan.traces:
             links = self.network.links
             self.timeline = Timeline(self.plan, links, self.processes, self._record)
@@ -182,12 +196,17 @@ class Launch:
                 few = ", ".join(sorted(names - have_said)[:5])
                 raise NodeFailed(f"not {kind.word} in time: {few}; raise limits.join")
             self.processes.read(readable)
+            self.devices.lost(self.processes.gone)
 
     def _on_word(self, name: str, said: Word) -> None:
         if isinstance(said, Events):
             self.records.add_events(said.events)
         elif isinstance(said, RoundEnded):
             self.rounds.ended(name, said.round, said.end)
+        elif isinstance(said, Occupy):
+            self.devices.occupied(name, said)
+        elif isinstance(said, Vacate):
+            self.devices.vacated(name, said)
         elif self.timeline and self.plan.moves:
             self._tell_clients(name, said, self.timeline)
 

@@ -14,6 +14,7 @@ from contracts.training import Trainer
 from netem import probe, syscalls
 from nodes.compute import make_trainer
 from nodes.control import Control
+from nodes.devices import Device, OwnDevice, SharedDevice
 from nodes.recorder import Recorder
 from protocols import registry
 from protocols.method import Method
@@ -44,6 +45,10 @@ class NodeContext:
     def trainer(self) -> Trainer:
         """Make the trainer of this node."""
         return make_trainer(self.plan, self.run_dir, self.spool, self.spec.name)
+
+    def device(self) -> Device:
+        """Return what this node computes on."""
+        return SharedDevice(self.control) if self.spec.shared_device else OwnDevice()
 
 
 def run_node(spec: NodeSpec, plan: Plan, run_dir: Path, spool: Spool, control: Control) -> None:

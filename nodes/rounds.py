@@ -7,8 +7,9 @@ import zmq
 from contracts.events import Phase
 from contracts.messages import GLOBAL_ROUND, SENT_AT, Kind
 from contracts.plan import NodeSpec, Plan
-from nodes.compute import Computer, sleep_until
+from nodes.compute import Computer
 from nodes.control import Control
+from nodes.devices import sleep_until
 from nodes.joining import admit
 from nodes.recorder import Recorder, now
 from nodes.serving.attendance import Attendance

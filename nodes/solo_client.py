@@ -16,7 +16,7 @@ def run(context: NodeContext) -> None:
     name = context.spec.name
     method = context.method.Client(context.settings)
     trainer = context.trainer()
-    computer = Computer(context.spec, context.plan, trainer)
+    computer = Computer(context.spec, context.plan, trainer, context.device())
     model = read_file(RunDirectory(context.run_dir).initial_model).tensors
     context.control.say(Ready())
     context.control.wait_for(Go)

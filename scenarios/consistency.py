@@ -10,7 +10,7 @@ from contracts.errors import BadInput
 from netem import mobility
 from protocols import registry
 from scenarios import timeline, trace_files, traffic, wiring
-from scenarios.events import ScheduledHandover
+from scenarios.events import Crash, Restart, ScheduledHandover
 from scenarios.schema import Scenario
 from scenarios.server_data import SOURCE_DATASETS
 
@@ -42,6 +42,7 @@ def check_consistency(scenario: Scenario, settings: Any) -> None:
         )
     _check_star(scenario)
     _check_sampling(scenario, settings)
+    _check_shared_devices(scenario)
     if task.partition == "main-classes" and not on_cells:
         raise BadInput('task.partition: main-classes are those of cells; use topology.kind "cells"')
     if task.rho != [1.0] and not on_cells:
@@ -108,6 +109,23 @@ def _check_sampling(scenario: Scenario, settings: Any) -> None:
             f"protocol.clients_per_round: {drawn} cannot be drawn of {there} clients; "
             f"give at most {there}, or 0 for all"
         )
+
+
+def _check_shared_devices(scenario: Scenario) -> None:
+    """Refuse to share a device among servers, or among clients that come and go."""
+    for role, device in scenario.devices.items():
+        if device.shared_by > 1 and role != "client":
+            raise BadInput(
+                f"devices.{role}.shared_by: only clients share devices; leave it out here"
+            )
+        come_and_go = any(
+            isinstance(event, ScheduledHandover | Crash | Restart) for event in scenario.timeline
+        )
+        if device.shared_by > 1 and (scenario.mobility or come_and_go):
+            raise BadInput(
+                "devices.client.shared_by: clients that move, crash or restart have devices of "
+                "their own; leave it out"
+            )
 
 
 def _check_server_data(scenario: Scenario) -> None:

@@ -1,6 +1,7 @@
 """Works out the nodes of a plan: parents and children, addresses, devices."""
 
 import random
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -42,6 +43,7 @@ def node_specs(
     visited = dict(zip(clients, wiring.later_cells(scenario), strict=True))
     samples = dict(zip(clients, facts.samples, strict=True))
     servers_samples = {"edge": 0, "cloud": facts.server_samples}
+    shared = _shared_devices(scenario, topo, clients)
     nodes = []
     for name, role in relations.roles.items():
         device = draw_device(scenario.devices[role], scenario.seed, name)
@@ -62,6 +64,7 @@ def node_specs(
                 samples=samples[name] if role == "client" else servers_samples[role],
                 others=_with_addresses(addresses, name, relations.others[name]),
                 visits=_with_addresses(addresses, name, visits),
+                shared_device=shared.get(name, ""),
                 extra_seconds=tuple(flops / device.speed for flops in extra_flops),
             )
         )
@@ -73,6 +76,20 @@ def draw_device(device: Device, seed: int, node: str) -> MixedDevice:
     kinds = device.kinds
     shares = [kind.share for kind in kinds]
     return random.Random(f"{seed}/{node}").choices(kinds, shares)[0]
+
+
+def _shared_devices(scenario: Scenario, topo: Any, clients: Sequence[str]) -> dict[str, str]:
+    """Name the device of each client that shares one: with its neighbours at the same server."""
+    together = scenario.devices["client"].shared_by
+    if together == 1:
+        return {}
+    seen: Counter[str] = Counter()
+    devices = {}
+    for name in clients:
+        home = topo.nodeInfo(name)["parent"]
+        devices[name] = f"{home}-device{seen[home] // together + 1}"
+        seen[home] += 1
+    return devices
 
 
 def _seconds_per_step(device: MixedDevice, facts: TaskFacts) -> float:

@@ -172,12 +172,15 @@ class Device(Section):
     memory: Size | None = None
     measured: bool = False  # measure speed and memory on this machine before the run
     mix: Annotated[list[MixedDevice], Field(min_length=1)] | None = None
+    shared_by: Annotated[int, Field(ge=1)] = 1  # so many clients of one server have it together
 
     @model_validator(mode="after")
     def _says_what_computing_costs(self) -> "Device":
         spelled_out = self.speed is not None and self.memory is not None
         if [spelled_out, self.measured, self.mix is not None].count(True) != 1:
             raise ValueError("a device needs a profile, or speed and memory, or a mix of devices")
+        if self.mix is not None and self.shared_by > 1:
+            raise ValueError("clients with different devices share none; leave out shared_by")
         return self
 
     @property

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 from contracts import status
-from contracts.control import Bound, Done, Events, Failed, Ready, RoundEnded, Start, Word
+from contracts.control import Bound, Done, Failed, Ready, Start, Word
 from contracts.plan import Plan
 from nodes.control import Control
 from nodes.records import Records
@@ -109,8 +109,8 @@ class NodeProcesses:
             if isinstance(said, Failed):
                 self._failed(name, said.error)
                 continue
-            if not isinstance(said, Events | RoundEnded):
-                self._said[type(said)].add(name)
+            if (have := self._said.get(type(said))) is not None:
+                have.add(name)
             self._on_word(name, said)
 
     def _line_closed(self, name: str) -> None:

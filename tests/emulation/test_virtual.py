@@ -171,3 +171,25 @@ def test_a_node_that_spins_on_the_clock_is_found_and_named(
         pytest.raises(RunFailed, match="client7: burned the processor"),
     ):
         Runner(prepared, backend, display).run()
+
+
+def test_clients_that_share_a_device_take_turns_on_the_clock(tmp_path: Path) -> None:
+    three = STAR.replace("clients = 2", "clients = 3").replace(
+        'client = "laptop-core"', 'client = { profile = "laptop-core", shared_by = 2 }'
+    )
+
+    outcome = emulated.run(three, tmp_path, *VIRTUAL)
+
+    assert outcome.code == 0, outcome.output
+    for round in (1, 2):
+        first, second, third = sorted(
+            (event for event in outcome.events("compute") if event["round"] == round),
+            key=lambda event: event["node"],
+        )
+        alone, apart = third["modelled"], abs(first["start"] - second["start"])
+        # Whoever comes first has the device to himself for that long, and whoever ends last too.
+        assert first["modelled"] == pytest.approx(2 * alone - apart, abs=5e-6)
+        assert second["modelled"] == pytest.approx(2 * alone - apart, abs=5e-6)
+        for event in (first, second, third):
+            assert event["end"] - event["start"] == pytest.approx(event["modelled"], abs=5e-6)
+    assert outcome.summary["fidelity"]["verdict"] == "exact"

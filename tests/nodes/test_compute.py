@@ -10,8 +10,9 @@ import pytest
 from contracts.spool import Spool
 from contracts.training import Pending, Result, Task
 from learning.workers.pool import SpoolTrainer
-from nodes import compute
-from nodes.compute import Computer, make_trainer, sleep_until
+from nodes import compute, devices
+from nodes.compute import Computer, make_trainer
+from nodes.devices import OwnDevice, sleep_until
 from protocols.base import Job, Work
 from tests.support.scenario_trees import planned, star_scenario
 
@@ -34,8 +35,9 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     made = Clock()
-    monkeypatch.setattr(compute, "now", made.now)
-    monkeypatch.setattr(compute, "time", made)
+    for module in (compute, devices):
+        monkeypatch.setattr(module, "now", made.now)
+    monkeypatch.setattr(devices, "time", made)
     return made
 
 
@@ -71,7 +73,7 @@ def computer(
         samples=25,
         extra_seconds=extra_seconds,
     )
-    return Computer(spec, plan, host)
+    return Computer(spec, plan, host, OwnDevice())
 
 
 def job(work: Work) -> Job:
@@ -153,7 +155,7 @@ def test_the_learning_rate_follows_its_schedule() -> None:
     task = star_scenario()["task"] | {"learning_rate": 0.001, "learning_rate_decay": 0.995}
     plan = planned(star_scenario(task=task))
 
-    Computer(plan.node("client1"), plan, host).train(job(Work(1)), local_round=3)
+    Computer(plan.node("client1"), plan, host, OwnDevice()).train(job(Work(1)), local_round=3)
 
     assert host.tasks[0].learning_rate == pytest.approx(0.001 * 0.995**2)
 

@@ -11,6 +11,7 @@ import pytest
 from contracts.plan import Plan
 from contracts.training import Pending, Result, Task
 from nodes.compute import Computer
+from nodes.devices import OwnDevice
 from nodes.parent import Parent
 from nodes.rounds import RoundServer
 from protocols import dsl, fedavg, fsl, fsl_p
@@ -62,7 +63,7 @@ class Cloud:
         self.method.facts = Facts(
             clients=6, sampled=2, samples=60, server_samples=20, batch_size=10, learning_rate=0.01
         )
-        computer = Computer(spec, self.plan, self.trainer)
+        computer = Computer(spec, self.plan, self.trainer, OwnDevice())
         recorder = self.listener.recorder
         self.server = RoundServer(spec, self.plan, self.method, recorder, port, computer=computer)
         self.parents = {
