@@ -29,18 +29,24 @@ VARIATE = "variate/"  # prefix of c on the way down and of c_i+ - c_i on the way
 
 @dataclass(frozen=True)
 class Settings(fedavg.Settings):
-    """Adds eta_g, by default sqrt(S), as in the FSL paper."""
+    """Adds eta_g, by default sqrt(S), as in the FSL paper; and who counts how much.
+
+    The paper's clients count alike. "samples" weighs their models, not their variates, as FedAvg.
+    """
 
     eta_g: float | None = None
+    weighting: str = "equal"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.eta_g is not None and self.eta_g <= 0:
             raise ValueError("eta_g must be above 0 (or left out)")
+        if self.weighting not in ("equal", "samples"):
+            raise ValueError("weighting must be equal or samples")
 
 
 class Server(fedavg.Server):
-    """Holds c, and averages clients with equal weights."""
+    """Holds c, and averages clients with equal weights, or their models by their samples."""
 
     def __init__(self, settings: Any, model: Tensors) -> None:
         super().__init__(settings, model)
@@ -56,12 +62,13 @@ class Server(fedavg.Server):
         return package
 
     def add(self, child: str, package: Package) -> None:
-        sample_count(package)  # refuses an update without one
-        self._mean.add({name: package.tensors[name] for name in self.model}, 1)
+        samples = sample_count(package)
+        weight = samples if self.settings.weighting == "samples" else 1
+        self._mean.add({name: package.tensors[name] for name in self.model}, weight)
         self._changes.add(take_prefixed(VARIATE, package.tensors), 1)
 
     def finish(self) -> dict[str, Any]:
-        share = self._mean.weight / self.facts.clients  # S / N
+        share = self._changes.weight / self.facts.clients  # S / N
         eta_g = eta_g_of(self.settings.eta_g, self.facts.sampled)
         self.model = server_step(self.model, self._mean, eta_g)
         changes = self._changes.exact()

@@ -7,12 +7,18 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from contracts.messages import EPOCHS, GLOBAL_ROUND
 from learning.models import flops
 from learning.training.context import TrainingContext
 from learning.training.sgd import train
 from protocols import fedprox, fedrl, layers
+from protocols.base import Package
 from protocols.costs import StepCosts
 from tests.support.local_training import PARTITION, TINY, context_of, task_of
+
+
+def rule_of(**readings: Any) -> fedrl.LocalRule:
+    return fedrl.LocalRule({"mu": 0.5} | readings)
 
 
 class TwoLayers(nn.Module):
@@ -36,7 +42,7 @@ def review(rule: fedrl.LocalRule, model: nn.Module, images: Tensor, step: int) -
 
 
 def test_the_loss_is_half_mu_times_the_distance_of_the_batchs_representations() -> None:
-    model, rule, images = TwoLayers(), fedrl.LocalRule({"mu": 0.5}), torch.tensor([[3.0], [4.0]])
+    model, rule, images = TwoLayers(), rule_of(), torch.tensor([[3.0], [4.0]])
     with rule.attached_to(model):
         nn.init.constant_(model.first.weight, 4.0)  # the local model moves, the global one stays
 
@@ -46,8 +52,75 @@ def test_the_loss_is_half_mu_times_the_distance_of_the_batchs_representations() 
     assert first.item() == second.item() == pytest.approx(0.5 / 2 * 10)
 
 
+@pytest.mark.parametrize(
+    ("readings", "step", "distance"),
+    [
+        ({"distance": "mean"}, 0, (6 + 8) / 2),
+        ({"distance": "square"}, 0, 100),
+        # Layer 0 gives 2 x and 4 x: negative for negative images, and then rectified.
+        ({"activation": "after"}, 0, 10),
+        # The logits are negative, and are not rectified.
+        ({"activation": "after"}, 1, 10),
+        ({"cycle": "round", "round": 2}, 0, 10),
+    ],
+)
+def test_the_other_readings_by_hand(readings: dict[str, Any], step: int, distance: float) -> None:
+    model, rule, images = TwoLayers(), rule_of(**readings), torch.tensor([[3.0], [4.0]])
+    with rule.attached_to(model):
+        nn.init.constant_(model.first.weight, 4.0)
+
+        loss = review(rule, model, images, step)
+
+    assert loss.item() == pytest.approx(0.5 / 2 * distance)
+
+
+def test_after_the_activation_negative_outputs_do_not_count() -> None:
+    model, rule, images = TwoLayers(), rule_of(activation="after"), torch.tensor([[-3.0], [4.0]])
+    with rule.attached_to(model):
+        nn.init.constant_(model.first.weight, 4.0)
+
+        loss = review(rule, model, images, step=0)
+
+    assert loss.item() == pytest.approx(0.5 / 2 * 8)
+
+
+@pytest.mark.parametrize(
+    ("readings", "asked"),
+    [
+        ({}, [0, 1, 2, 3, 4, 0, 1]),
+        ({"logits": False}, [0, 1, 2, 3, 0, 1, 2]),
+        ({"round": 1}, [0] * 7),
+        ({"round": 7}, [1] * 7),
+        ({"round": 5, "logits": False}, [0] * 7),
+    ],
+)
+def test_which_layer_is_reviewed_when(
+    readings: dict[str, Any], asked: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = _layers_asked_for(monkeypatch)
+    context = context_of("lenet5")
+    task = task_of(context, rule="fedrl", settings={"mu": 0.5} | readings, shuffle=False)
+
+    train(task, context)  # 2 epochs of 7 batches, 5 layers
+
+    assert seen[:7] == asked
+
+
+def test_a_client_tells_its_rule_how_the_print_is_read() -> None:
+    settings = fedrl.Settings(rounds=9, mu=0.5, cycle="round", logits=False)
+
+    work = fedrl.Client(settings).work(Package({EPOCHS: 1, GLOBAL_ROUND: 4}))
+
+    assert work.settings == {"mu": 0.5, "logits": False, "round": 4}
+
+
+def test_a_reading_that_nobody_knows_is_refused() -> None:
+    with pytest.raises(ValueError, match="distance must be norm or mean or square"):
+        fedrl.Settings(rounds=1, distance="cosine")
+
+
 def test_its_gradient_reaches_the_reviewed_layer_and_those_before_it() -> None:
-    model, rule, images = TwoLayers(), fedrl.LocalRule({"mu": 0.5}), torch.tensor([[3.0], [4.0]])
+    model, rule, images = TwoLayers(), rule_of(), torch.tensor([[3.0], [4.0]])
     with rule.attached_to(model):
         nn.init.constant_(model.first.weight, 4.0)
         review(rule, model, images, step=0).backward()
@@ -60,7 +133,7 @@ def test_its_gradient_reaches_the_reviewed_layer_and_those_before_it() -> None:
 
 
 def test_equal_models_give_a_gradient_of_zero_and_no_nan() -> None:
-    model, rule = TwoLayers(), fedrl.LocalRule({"mu": 0.5})
+    model, rule = TwoLayers(), rule_of()
     with rule.attached_to(model):
         loss = review(rule, model, torch.tensor([[3.0]]), step=0)
         loss.backward()
@@ -70,10 +143,9 @@ def test_equal_models_give_a_gradient_of_zero_and_no_nan() -> None:
     assert model.first.weight.grad.item() == 0
 
 
-def test_the_reviewed_layer_advances_with_every_batch_and_wraps(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    asked = []
+def _layers_asked_for(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Return a list to which every layer is added whose representation the rule asks for."""
+    asked: list[int] = []
     found = layers.representation
 
     def asking(module: nn.Module, images: Tensor, layer: int) -> Tensor:
@@ -81,6 +153,13 @@ def test_the_reviewed_layer_advances_with_every_batch_and_wraps(
         return found(module, images, layer)
 
     monkeypatch.setattr(layers, "representation", asking)
+    return asked
+
+
+def test_the_reviewed_layer_advances_with_every_batch_and_wraps(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = _layers_asked_for(monkeypatch)
     context = context_of("lenet5")
     task = task_of(context, rule="fedrl", settings={"mu": 0.01}, shuffle=False)
 
@@ -104,7 +183,7 @@ def test_only_the_first_layers_of_the_global_model_are_run() -> None:
             return super().forward(x)
 
     model = nn.Sequential(Named("a"), nn.ReLU(), Named("b"), Named("c"))
-    rule = fedrl.LocalRule({"mu": 0.5})
+    rule = rule_of()
     with rule.attached_to(model):
         for step in range(3):
             run.append(f"step {step}:")

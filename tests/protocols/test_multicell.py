@@ -46,6 +46,34 @@ def test_an_overlap_client_counts_alpha_times_one_of_the_cells_own() -> None:
     assert found == [pytest.approx(2.4)]
 
 
+@pytest.mark.parametrize(
+    ("reading", "share"), [("clients", 12 / 48), ("printed", 288 / 1584), ("groups", 1 / 3)]
+)
+def test_the_share_of_the_overlap_under_each_reading(reading: str, share: float) -> None:
+    # u = 36, |O| = 24, alpha = .5: 36 + 12; 36^2 + .5 * 24^2; 1 + .5
+    settings = multicell.Settings(rounds=1, alpha=0.5, reading=reading)
+    updates = [update(1, 0.0)] * 36 + [update(2, 1.0)] * 24
+
+    found = aggregated(multicell.Server(settings, model(7)), *updates)
+
+    assert found == [pytest.approx(share)]
+
+
+@pytest.mark.parametrize("reading", ["printed", "groups"])
+def test_a_cell_with_one_group_only_has_its_mean_and_one_of_weight_zero_stays(reading: str) -> None:
+    settings = multicell.Settings(rounds=1, alpha=0.0, reading=reading)
+
+    own = aggregated(multicell.Server(settings, model(7)), update(1, 2.0), update(1, 4.0))
+    nobody = aggregated(multicell.Server(settings, model(7)), update(2, 2.0))
+
+    assert (own, nobody) == ([3.0], [7.0])
+
+
+def test_a_reading_that_nobody_knows_is_refused() -> None:
+    with pytest.raises(ValueError, match="reading must be clients or printed or groups"):
+        multicell.Settings(rounds=1, reading="median")
+
+
 def test_alpha_of_one_is_plain_averaging() -> None:
     updates = [update(1, 1.25), update(2, 3.5), update(2, 0.75)]
     plain = fedmes.Server(fedmes.Settings(rounds=1), model(0))

@@ -58,6 +58,21 @@ def test_the_server_moves_model_and_variate_by_the_means_of_what_came() -> None:
     assert server.model.keys() == {"weight"}, "the variate is no part of the model"
 
 
+def test_weighted_by_samples_the_models_count_so_and_the_variates_alike() -> None:
+    # x = (9 (2, 0) + 1 (4, 2)) / 10 = (2.2, .2); c as above
+    server = scaffold.Server(
+        scaffold.Settings(rounds=1, eta_g=1.0, weighting="samples"), model(1, 1)
+    )
+    server.facts = Facts(clients=8, sampled=2)
+
+    server.add("client1", Package({"samples": 9}, model(2, 0) | variate(1, 2)))
+    server.add("client2", Package({"samples": 1}, model(4, 2) | variate(3, 6)))
+    server.finish()
+
+    assert values(server.model) == pytest.approx([2.2, 0.2])
+    assert values(server.variate) == [0.5, 1]
+
+
 def test_eta_g_is_the_root_of_the_number_drawn_when_left_out() -> None:
     # Delta = (2, -1), sqrt(4) = 2
     server = scaffold.Server(scaffold.Settings(rounds=1), model(1, 1))
