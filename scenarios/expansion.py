@@ -37,11 +37,14 @@ class SweepOptions:
 def expand(sweep: Sweep, options: SweepOptions) -> list[SweepRun]:
     """Return all runs, checked, in the order of the file.
 
-    Raises BadInput if any of them would be refused, so that nothing starts in vain.
+    Runs whose settings are meant for one size are left out at another. Raises BadInput if any of
+    them would be refused, so that nothing starts in vain.
     """
     found: list[SweepRun] = []
     ids: dict[str, str] = {}  # by the resolved scenario
     for number, runs in enumerate(sweep.runs, 1):
+        if runs.only_size not in (None, _size(sweep, runs, options)):
+            continue
         place = f"runs.{number} ({Path(runs.scenario).stem})"
         try:
             _check_changes(runs, options.changes)
@@ -54,14 +57,21 @@ def expand(sweep: Sweep, options: SweepOptions) -> list[SweepRun]:
                 raise BadInput(f'{place}: "{ids[text]}" is in the sweep already; take one out')
             ids[text] = _id(scenario, settings, set(ids.values()))
             found.append(SweepRun(ids[text], scenario))
+    if not found:
+        sizes = ", ".join(sorted({runs.only_size for runs in sweep.runs if runs.only_size}))
+        raise BadInput(f'size: "{sweep.name}" has runs for {sizes} only; give --size with one')
     return found
+
+
+def _size(sweep: Sweep, runs: Runs, options: SweepOptions) -> str | None:
+    return options.size or runs.size or sweep.size
 
 
 def _resolved(
     sweep: Sweep, runs: Runs, options: SweepOptions
 ) -> Iterator[tuple[Scenario, dict[str, Any]]]:
     """Yield each scenario with the settings that distinguish it from the scenario's file."""
-    size = options.size or runs.size or sweep.size
+    size = _size(sweep, runs, options)
     own: list[None] = [None]  # leaves the scenario's own seed, or its only variant
     seeds = options.seeds or runs.seeds or sweep.seeds or own
     variants = runs.variants or loader.choices(runs.scenario).variants or own

@@ -68,6 +68,7 @@ class Runs(Section):
     scenario: str
     variants: Variants | None = None  # None: all of the scenario's
     size: str | None = None
+    only_size: str | None = None  # leave these runs out at any other size
     seeds: Seeds | None = None
     set: Settings = Field(default_factory=dict)
     grid: Grid = Field(default_factory=dict)

@@ -56,6 +56,28 @@ def test_a_scenario_without_variants_is_one_run_with_its_own_seed(folder: Path) 
     assert run.scenario == loader.load(str(folder / "plain.toml"))
 
 
+def test_runs_meant_for_one_size_are_left_out_at_another(folder: Path) -> None:
+    runs = [
+        {"scenario": "methods.toml", "only_size": size, "set": {"protocol.rounds": rounds}}
+        for size, rounds in (("small", 3), ("paper", 91))
+    ]
+
+    def rounds(options: SweepOptions) -> set[int]:
+        found = expanded(folder, *runs, size="small", options=options)
+        return {run.scenario.protocol.rounds for run in found}
+
+    assert rounds(SweepOptions()) == {3}
+    assert rounds(SweepOptions(size="paper")) == {91}
+
+
+def test_a_size_that_no_run_is_meant_for_is_refused(folder: Path) -> None:
+    small = {"scenario": "methods.toml", "only_size": "small"}
+
+    sentence = refusal(folder, small, options=SweepOptions(size="paper"))
+
+    assert sentence == 'size: "table" has runs for small only; give --size with one'
+
+
 def test_all_variants_are_run_with_the_default_size(folder: Path) -> None:
     runs = expanded(folder, {"scenario": "methods.toml"})
 
