@@ -7,6 +7,7 @@ from typing import Any
 
 from reports.comparison.groups import Comparison, Group, Section, Spread
 from reports.comparison.metrics import ALL_STATISTICS, Metric, SpeedUp, Statistic, all_metrics
+from reports.comparison.paired import paired_ratio
 
 _DECIMALS = 6
 
@@ -67,9 +68,25 @@ def _metrics(section: Section, group: Group) -> dict[str, Any]:
         if isinstance(row, SpeedUp):
             columns.setdefault("baseline", section.baseline.label if section.baseline else None)
             columns[row.csv] = _rounded(section.speed_up(group, row.metric))
+            columns |= _paired(section, group, row)
         else:
             columns |= metric_columns(row, group, row.csv_statistics)
     return columns
+
+
+def _paired(section: Section, group: Group, row: SpeedUp) -> dict[str, float | None]:
+    """Return the speed-up over pairs of equal seed, with its 95 % interval."""
+    base = section.baseline
+    found = None
+    if base is not None and base is not group and base.target == group.target:
+        found = paired_ratio(base, group, row.metric)
+    low, high = (found and found.interval) or (None, None)
+    return {
+        f"paired_{row.csv}": _rounded(found.mean) if found else None,
+        f"paired_{row.csv}_low": _rounded(low),
+        f"paired_{row.csv}_high": _rounded(high),
+        f"paired_{row.csv}_pairs": found.pairs if found else None,
+    }
 
 
 def _rounded(value: float | None) -> float | None:
