@@ -165,6 +165,12 @@ class Plan:
         )
 
     @cached_property
+    def links_differ(self) -> bool:
+        """Whether hosts of one tier have different links."""
+        kinds = {(link.tier, link.profile, link.up, link.down) for link in self.links if link.tier}
+        return len(kinds) > len({tier for tier, *_ in kinds})
+
+    @cached_property
     def tops(self) -> tuple[str, ...]:
         """The top nodes: servers that hold the global rounds, or clients without a server."""
         return tuple(

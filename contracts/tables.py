@@ -39,13 +39,15 @@ class LinkRow(NamedTuple):
     drops_down: int
     background_up: int = 0  # of the bytes, those of flows beside the training
     background_down: int = 0
+    profile: str = ""  # of the host's link
 
     @classmethod
     def of(cls, fields: Mapping[str, str]) -> "LinkRow":
         """Read a row of text; ValueError, KeyError or TypeError when it is incomplete."""
         whole = [int(fields[name]) for name in LINK_COUNTERS]
         beside = [int(fields.get(name) or 0) for name in BACKGROUND_COLUMNS]
-        return cls(int(fields["round"]), fields["link"], fields["tier"], *whole, *beside)
+        where = int(fields["round"]), fields["link"], fields["tier"]
+        return cls._make((*where, *whole, *beside, fields.get(PROFILE_COLUMN) or ""))
 
     @property
     def counts(self) -> bool:
@@ -65,7 +67,8 @@ class LinkRow(NamedTuple):
 
 LINK_COUNTERS = LinkRow._fields[3:9]
 LINK_COLUMNS = LinkRow._fields[:9]
-BACKGROUND_COLUMNS = LinkRow._fields[9:]  # only in runs whose scenario has [[traffic]]
+BACKGROUND_COLUMNS = LinkRow._fields[9:11]  # only in runs whose scenario has [[traffic]]
+PROFILE_COLUMN = LinkRow._fields[11]  # only in runs whose links of a tier differ
 
 
 class CellRow(NamedTuple):

@@ -13,7 +13,13 @@ from contracts.plan import Plan
 from contracts.run_directory import RunDirectory
 from contracts.spool import Spool
 from contracts.status import Status
-from contracts.tables import ATTACHMENT, BACKGROUND_COLUMNS, LINK_COLUMNS, LINK_COUNTERS
+from contracts.tables import (
+    ATTACHMENT,
+    BACKGROUND_COLUMNS,
+    LINK_COLUMNS,
+    LINK_COUNTERS,
+    PROFILE_COLUMN,
+)
 from netem.counters import LinkCounters
 
 
@@ -35,7 +41,8 @@ class Records:
         self._before: dict[str, LinkCounters] = {}
         self._background_before: Counter[tuple[str, str]] = Counter()
         more = BACKGROUND_COLUMNS if plan.traffic else ()
-        self._write_rows([(*LINK_COLUMNS, *more)])
+        last = (PROFILE_COLUMN,) if plan.links_differ else ()
+        self._write_rows([(*LINK_COLUMNS, *more, *last)])
 
     def write_status(self, record: Status) -> None:
         """Tell the runner outside how far the run has come."""
@@ -90,7 +97,8 @@ class Records:
             for way in ("up", "down") if self._plan.traffic else ():
                 key = spec.name, way
                 numbers.append(beside[key] - self._background_before[key])
-            rows.append((round, spec.name, spec.tier or ATTACHMENT, *numbers))
+            last = (spec.profile or "",) if self._plan.links_differ else ()
+            rows.append((round, spec.name, spec.tier or ATTACHMENT, *numbers, *last))
         self._before, self._background_before = counters, beside
         self._write_rows(rows)
 

@@ -9,10 +9,12 @@ from typing import Any
 from contracts.errors import BadInput
 from netem import mobility
 from protocols import registry
-from scenarios import timeline, trace_files, traffic, wiring
+from scenarios import link_draws, timeline, trace_files, traffic, wiring
 from scenarios.events import Crash, Restart, ScheduledHandover
 from scenarios.schema import Scenario
+from scenarios.sections import Link
 from scenarios.server_data import SOURCE_DATASETS
+from scenarios.suggestions import did_you_mean
 
 _LONGEST_INTERFACE_NAME = 15  # Linux: IFNAMSIZ without the terminating zero
 
@@ -57,13 +59,50 @@ def check_consistency(scenario: Scenario, settings: Any) -> None:
         _check_stop(scenario, nobody_above)
     _check_server_data(scenario)
     _check_mobility(scenario)
-    for tier, link in scenario.links.items():
-        if link.trace is not None:
-            trace_files.load(link.trace, f"links.{tier}.trace")
-            wiring.shapes(link)
+    _check_links(scenario)
     traffic.check(scenario)
     timeline.check(scenario)
+    _check_hosts(scenario)
     _check_interfaces(scenario)
+
+
+def _check_links(scenario: Scenario) -> None:
+    """Refuse a trace or a table that is not there or that cannot be read."""
+    named: list[tuple[str, Link]] = []
+    for tier, link in scenario.links.items():
+        place = f"links.{tier}"
+        named += [(place, link), *((f"{place}.mix", part) for part in link.mix or ())]
+        if link.table is not None:
+            link_draws.load_table(link.table, f"{place}.table")
+    named += [(f"hosts.{name}.link", h.link) for name, h in scenario.hosts.items() if h.link]
+    for place, one in named:
+        if one.trace is not None:
+            trace_files.load(one.trace, f"{place}.trace")
+            wiring.shapes(one)
+
+
+def _check_hosts(scenario: Scenario) -> None:
+    """Refuse hosts that are not there, and what cannot be theirs alone."""
+    if not scenario.hosts:
+        return
+    topology = wiring.build_topology(scenario)
+    roles = {name: topology.nodeInfo(name)["role"] for name in topology.hosts()}
+    for name, host in scenario.hosts.items():
+        if name not in roles:
+            raise BadInput(f"hosts.{name}: there is no such host; {did_you_mean(name, roles)}")
+        if host.link is not None and topology.nodeInfo(name)["parent"] is None:
+            raise BadInput(
+                f"hosts.{name}.link: {name} has no server above it; give the others their links"
+            )
+        if host.device is not None and host.device.measured:
+            raise BadInput(
+                f"hosts.{name}.device: this machine is measured for a whole role; "
+                f"name it under [devices], or give numbers here"
+            )
+        if host.device is not None and host.device.shared_by > 1:
+            raise BadInput(
+                f"hosts.{name}.device.shared_by: a host's own device is its own; leave it out"
+            )
 
 
 def _check_stop(scenario: Scenario, nobody_above: bool) -> None:

@@ -61,6 +61,8 @@ def check(tree: dict[str, Any]) -> Scenario:
         tree[section] = {
             key: _with_profile(f"{section}.{key}", entry, named) for key, entry in entries.items()
         }
+    if isinstance(tree.get("hosts"), dict):
+        tree["hosts"] = {name: _host(name, entry) for name, entry in tree["hosts"].items()}
     tree["timeline"] = _events(tree.get("timeline", []))
     try:
         scenario = Scenario.model_validate(tree)
@@ -163,6 +165,17 @@ def _with_profile(place: str, entry: Any, named: Mapping[str, dict[str, Any]]) -
     if "delay" in entry:
         base.pop("jitter", None)  # a profile's jitter belongs to the profile's delay
     return base | entry
+
+
+def _host(name: str, entry: Any) -> Any:
+    """Fill in the profiles of one host's own link and device."""
+    if not isinstance(entry, dict):
+        return entry
+    named = {"link": profiles.links(), "device": profiles.devices()}
+    return {
+        key: _with_profile(f"hosts.{name}.{key}", value, named[key]) if key in named else value
+        for key, value in entry.items()
+    }
 
 
 def _events(entries: Any) -> list[Any]:

@@ -46,7 +46,7 @@ def node_specs(
     shared = _shared_devices(scenario, topo, clients)
     nodes = []
     for name, role in relations.roles.items():
-        device = draw_device(scenario.devices[role], scenario.seed, name)
+        device = draw_device(_device_of(scenario, name, role), scenario.seed, name)
         parent = relations.parents[name]
         visits = [f"edge{cell + 1}" for cell in visited.get(name, ())]
         nodes.append(
@@ -71,6 +71,11 @@ def node_specs(
     return tuple(nodes)
 
 
+def _device_of(scenario: Scenario, name: str, role: Role) -> Device:
+    own = scenario.hosts.get(name)
+    return own.device if own and own.device else scenario.devices[role]
+
+
 def draw_device(device: Device, seed: int, node: str) -> MixedDevice:
     """Draw the node's device from a mix; it depends only on the seed and the node's name."""
     kinds = device.kinds
@@ -86,6 +91,8 @@ def _shared_devices(scenario: Scenario, topo: Any, clients: Sequence[str]) -> di
     seen: Counter[str] = Counter()
     devices = {}
     for name in clients:
+        if name in scenario.hosts and scenario.hosts[name].device is not None:
+            continue
         home = topo.nodeInfo(name)["parent"]
         devices[name] = f"{home}-device{seen[home] // together + 1}"
         seen[home] += 1

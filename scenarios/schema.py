@@ -8,7 +8,7 @@ from pydantic import AfterValidator, ConfigDict, Field, model_validator
 from scenarios import quantities
 from scenarios.cells import cells_by_client
 from scenarios.events import Event, Mobility, Traffic
-from scenarios.sections import Bound, Count, Link, Section, Size, Tier, Time
+from scenarios.sections import Bound, Count, Link, Section, Size, Tier, TierLink, Time
 from scenarios.server_data import ServerData
 
 
@@ -200,6 +200,13 @@ class Device(Section):
         return [alone]
 
 
+class Host(Section):
+    """What one host has that differs from the others of its tier and role."""
+
+    link: Link | None = None  # towards its server
+    device: Device | None = None
+
+
 class Limits(Section):
     """The bound of every wait, and what happens when one is reached."""
 
@@ -245,8 +252,9 @@ class Scenario(Section):
     task: Task
     protocol: Protocol
     topology: Topology
-    links: dict[Tier, Link]
+    links: dict[Tier, TierLink]
     devices: dict[Role, Device]
+    hosts: dict[str, Host] = Field(default_factory=dict)
     timeline: list[Event] = Field(default_factory=list)
     mobility: Mobility | None = None
     traffic: list[Traffic] = Field(default_factory=list)

@@ -89,3 +89,35 @@ class Link(Section):
         if self.trace is None and self.trace_offset != "none":
             raise ValueError("trace_offset is of a trace, and there is none; take it out")
         return self
+
+
+class MixedLink(Link):
+    """One kind of link in a mix, with its share of the hosts."""
+
+    share: Annotated[float, Field(ge=0)]
+
+
+class TierLink(Link):
+    """The links of a tier: all alike, or drawn for each host (scenarios/link_draws.py)."""
+
+    mix: Annotated[list[MixedLink], Field(min_length=1)] | None = None
+    table: str | None = None  # name or file: rows of rates, delays, losses and weights
+    spread: Annotated[float, Field(gt=0, le=3)] | None = None  # of the logarithms around a profile
+
+    @model_validator(mode="after")
+    def _is_drawn_in_one_way(self) -> "TierLink":
+        ways = [name for name in ("mix", "table", "spread") if getattr(self, name) is not None]
+        if len(ways) > 1:
+            raise ValueError(f"give either {' or '.join(ways)}")
+        plain = [name for name in Link.model_fields if getattr(self, name) != _default(name)]
+        if self.spread is None and ways and plain:
+            raise ValueError(f"a {ways[0]} has the links; take out {', '.join(plain)}")
+        if self.mix is not None and not any(part.share for part in self.mix):
+            raise ValueError("all shares of the mix are 0; give one of them a share above 0")
+        if self.spread is not None and self.trace is not None:
+            raise ValueError("a trace has the rates; take out either trace or spread")
+        return self
+
+
+def _default(name: str) -> Any:
+    return Link.model_fields[name].default

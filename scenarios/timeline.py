@@ -139,10 +139,15 @@ def _check_structure(
     scenario: Scenario, event: LinkChange, links: Sequence[LinkSpec], place: str
 ) -> None:
     """Refuse a change that would add or remove a queue: the kernel only changes them in place."""
-    affected = _affected_links(event, links)[0]
-    tier = next(link.tier for link in links if link.name == affected)
-    before = next(link for name, link in scenario.links.items() if name == tier)
-    for old, new in zip(wiring.shapes(before), wiring.shapes(event), strict=True):
+    affected = set(_affected_links(event, links))
+    pairs = [
+        (link.tier, old, new)
+        for link in links
+        if link.name in affected
+        for old, new in zip((link.up, link.down), wiring.shapes(event), strict=True)
+        if old is not None
+    ]
+    for tier, old, new in pairs:
         if (old.rate is None) != (new.rate is None):
             what, some = "a rate", "a rate"
         elif needs_netem(old) != needs_netem(new):

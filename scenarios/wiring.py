@@ -10,10 +10,10 @@ from contracts.traces import Trace
 from netem import topologies
 from netem.shaping import default_queue, frames_in_flight
 from protocols import registry
-from scenarios import quantities, trace_files
+from scenarios import link_draws, quantities, trace_files
 from scenarios.events import ScheduledHandover
 from scenarios.schema import Scenario
-from scenarios.sections import Link
+from scenarios.sections import Link, Tier
 
 
 def shapes(link: Link) -> tuple[Shape, Shape]:
@@ -53,7 +53,10 @@ def _traced_shapes(link: Link, trace: Trace) -> tuple[Shape, Shape]:
 
 def traces(scenario: Scenario) -> dict[str, Trace]:
     """Return every trace that a link follows, by the name or file that the link gives."""
-    names = {link.trace for link in scenario.links.values() if link.trace is not None}
+    links: list[Link] = [*scenario.links.values()]
+    links += [part for link in scenario.links.values() for part in link.mix or ()]
+    links += [host.link for host in scenario.hosts.values() if host.link is not None]
+    names = {link.trace for link in links if link.trace is not None}
     return {name: trace_files.load(name) for name in sorted(names)}
 
 
@@ -111,15 +114,23 @@ def build_topology(scenario: Scenario) -> Any:
     return topologies.build(scenario.topology.kind, topology_numbers(scenario))
 
 
+def link_of(scenario: Scenario, host: str, switch: str, tier: Tier) -> Link:
+    """Return a host's own link, if it has one, or the tier's, or the one it draws there."""
+    own = scenario.hosts.get(host)
+    if own is not None and own.link is not None:
+        return own.link
+    return link_draws.draw(scenario.links[tier], scenario.seed, f"{host}-{switch}")
+
+
 def link_specs(topology: Any, scenario: Scenario) -> tuple[LinkSpec, ...]:
     """Return every link of the topology with the shapes that the scenario gives for its tier."""
     specs = []
     for host, switch, parameters in topology.links(sort=False, withInfo=True):
         tier = parameters.get("tier")
-        link = scenario.links[tier] if tier else None
-        if link is None:
+        if tier is None:
             specs.append(LinkSpec(host, switch, tier, None, None, None))
             continue
+        link = link_of(scenario, host, switch, tier)
         row = _first_row(link, f"{host}-{switch}", scenario.seed)
         specs.append(LinkSpec(host, switch, tier, link.profile, *shapes(link), link.trace, row))
     return tuple(specs)

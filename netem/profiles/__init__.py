@@ -21,6 +21,12 @@ def devices() -> dict[str, dict[str, Any]]:
 
 
 @cache
+def tables() -> dict[str, Path]:
+    """Return the file of every named table of links."""
+    return {path.stem: path for path in sorted((_FOLDER / "tables").glob("*.csv"))}
+
+
+@cache
 def traces() -> dict[str, Path]:
     """Return the file of every named trace."""
     return {path.stem: path for path in sorted((_FOLDER / "traces").glob("*.csv"))}

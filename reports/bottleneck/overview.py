@@ -29,6 +29,21 @@ def bottleneck(
             attributed, tried, mean_seconds_by_node(events, plan), plan
         ),
         **attributed.tables(),
-        "stragglers": [straggler.row() for straggler in late[:_MOST_STRAGGLERS]],
+        "stragglers": [
+            straggler.row() | _what_it_has(plan, straggler.node)
+            for straggler in late[:_MOST_STRAGGLERS]
+        ],
         "what_if": [t.row() for t in sorted(tried, key=lambda t: -t.saving)],
     }
+
+
+def _what_it_has(plan: Plan, node: str) -> dict[str, Any]:
+    """Name a node's link and device, where those of its tier or role differ."""
+    told: dict[str, Any] = {}
+    if plan.links_differ:
+        own = [link.profile for link in plan.links if link.host == node and link.tier]
+        told["link"] = own[0] if own else None
+    spec = plan.node(node)
+    if len({other.device for other in plan.nodes if other.role == spec.role}) > 1:
+        told["device"] = spec.device
+    return told

@@ -92,7 +92,7 @@ function lateNodes(run) {
   if (!late.length) return null;
   return el("div", { class: "table" }, el("h3", null, "Who was waited for"),
     table([["node", "name"], ["came last", "number"], ["and set the round", "number"], ["others waited", "number"]],
-      late.map((one) => [one.node, `${one.last} of ${one.rounds}`, String(one.on_critical_path),
+      late.map((one) => [[one.node, one.link, one.device].filter(Boolean).join(", "), `${one.last} of ${one.rounds}`, String(one.on_critical_path),
         duration(one.others_waited_seconds)]), "Stragglers"));
 }
 

@@ -19,7 +19,7 @@ NOT_OF_A_RUN = {("cli/links.py", "links.csv")}
 TABLES = {
     "rounds.csv": tables.ROUND_COLUMNS,
     "data.csv": tables.HOLDING_COLUMNS,
-    "links.csv": (*tables.LINK_COLUMNS, *tables.BACKGROUND_COLUMNS),
+    "links.csv": (*tables.LINK_COLUMNS, *tables.BACKGROUND_COLUMNS, tables.PROFILE_COLUMN),
     "cells.csv": tables.CELL_COLUMNS,
     "handovers.csv": tables.HANDOVER_COLUMNS,
     "membership.csv": tables.MEMBERSHIP_COLUMNS,

@@ -1,0 +1,131 @@
+"""Which link each host of a tier gets, where they are not all alike.
+
+A draw depends only on the run's seed and the names of host and switch, so that another link profile
+elsewhere, or one more client, does not change it.
+"""
+
+import csv
+import math
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from contracts.errors import BadInput
+from netem import profiles
+from scenarios import quantities
+from scenarios.sections import Link, TierLink
+from scenarios.suggestions import did_you_mean
+
+_RATES = (1e3, 30e9)  # bits per second: what can be shaped
+_LONGEST_DELAY = 100.0  # seconds
+_COLUMNS = ("name", "weight", "rate", "rate_up", "rate_down", "delay", "jitter", "loss")
+
+
+@dataclass(frozen=True)
+class Line:
+    """One row of a table of links, and how often it is drawn."""
+
+    link: Link
+    weight: float
+
+
+def draw(link: TierLink, seed: int, name: str) -> Link:
+    """Return the link that the one with this name gets."""
+    chance = random.Random(f"{seed}/link/{name}")
+    if link.mix is not None:
+        found = chance.choices(link.mix, [part.share for part in link.mix])[0]
+        return Link.model_validate(found.model_dump(exclude={"share"}))
+    if link.table is not None:
+        lines = load_table(link.table)
+        return chance.choices(lines, [line.weight for line in lines])[0].link
+    if link.spread is not None:
+        return _spread(link, chance)
+    return link
+
+
+def varies(link: TierLink) -> bool:
+    """Return whether hosts of the tier get different links."""
+    return link.mix is not None or link.table is not None or link.spread is not None
+
+
+def _spread(link: TierLink, chance: random.Random) -> Link:
+    """Multiply the rates, and the delay, each by a factor whose logarithm deviates by `spread`."""
+    assert link.spread is not None
+    faster, later = (math.exp(chance.gauss(0.0, link.spread)) for _ in range(2))
+
+    def rate(text: str | None) -> str | None:
+        if text is None:
+            return None
+        wanted = quantities.bits_per_second(text) * faster
+        return f"{round(min(max(wanted, _RATES[0]), _RATES[1]))}bit"
+
+    delay = min(quantities.seconds(link.delay) * later, _LONGEST_DELAY)
+    jitter = min(quantities.seconds(link.jitter) * later, delay)
+    plain = link.model_dump(exclude={"mix", "table", "spread"})
+    rates = {way: rate(plain[way]) for way in ("rate", "rate_up", "rate_down")}
+    return Link.model_validate(plain | rates | {"delay": delay, "jitter": jitter})
+
+
+def load_table(name_or_file: str, place: str = "table") -> Sequence[Line]:
+    """Read a table of links; BadInput names the line that is wrong."""
+    known = profiles.tables()
+    path = known.get(name_or_file, Path(name_or_file))
+    if not path.is_file():
+        raise BadInput(
+            f'{place}: "{name_or_file}" is neither a file nor a table that comes with Metronome; '
+            f"{did_you_mean(name_or_file, known)}"
+        )
+    return _read(path, path.stat().st_mtime_ns)
+
+
+@cache
+def _read(path: Path, _changed: int) -> Sequence[Line]:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        raise BadInput(f"{path}: cannot be read as text; name a CSV file of links") from None
+    numbered = [
+        (number, line)
+        for number, line in enumerate(text.splitlines(), 1)
+        if line.strip() and not line.startswith("#")
+    ]
+    header, *rows = [
+        (number, [field.strip() for field in next(csv.reader([line]))]) for number, line in numbered
+    ] or [(1, [""])]
+    columns = header[1]
+    for column in columns:
+        if column not in _COLUMNS:
+            raise BadInput(
+                f'{path}, line {header[0]}: unknown column "{column}"; '
+                f"{did_you_mean(column, _COLUMNS)}"
+            )
+    lines = [_line(columns, fields, f"{path}, line {number}") for number, fields in rows]
+    if not math.fsum(line.weight for line in lines) > 0:
+        raise BadInput(f"{path}: has no rows with a weight; give lines like 50mbit,10mbit,20ms")
+    return lines
+
+
+def _line(columns: list[str], fields: list[str], place: str) -> Line:
+    if len(fields) != len(columns):
+        raise BadInput(f"{place}: {len(fields)} values for {len(columns)} columns; add or remove")
+    values = {name: field for name, field in zip(columns, fields, strict=True) if field}
+    weight, name = values.pop("weight", "1"), values.pop("name", None)
+    try:
+        share = float(weight)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share < math.inf:
+        raise BadInput(f'{place}: weight "{weight}" is no number from 0 on; correct it')
+    try:
+        return Line(Link.model_validate({**values, "profile": name}), share)
+    except ValueError as error:
+        message = str(error).splitlines()
+        raise BadInput(f"{place}: {_reason(message)}; correct it") from None
+
+
+def _reason(message: list[str]) -> str:
+    """Return what is wrong from pydantic's lines."""
+    found = next((line.strip() for line in message if line.startswith("  ")), message[0])
+    return found.partition(" [type=")[0].removeprefix("Value error, ")
