@@ -13,6 +13,7 @@ import tomli_w
 from contracts.errors import BadInput
 from contracts.links import Shape
 from contracts.plan import Plan
+from nodes.launch.link_probes import links_to_probe
 from scenarios import loader
 from tests.support.scenario_trees import planned, star_scenario, tree_scenario
 
@@ -213,3 +214,15 @@ def test_a_table_that_is_not_there_is_refused() -> None:
     assert found.startswith(
         'links.client-cloud.table: "nowhere.csv" is neither a file nor a table that comes with'
     )
+
+
+def test_of_very_many_kinds_of_links_some_are_measured_from_the_slowest_to_the_fastest() -> None:
+    plan = with_links({"profile": "lte", "spread": 0.5}, clients=100)
+
+    probed = links_to_probe(plan)
+
+    rates = {link.name: link.up.rate or 0 for link in plan.links if link.tier and link.up}
+    chosen = [rates[link.name] for link in probed if link.tier]
+    assert len(chosen) == 12
+    assert (min(chosen), max(chosen)) == (min(rates.values()), max(rates.values()))
+    assert [link.profile for link in links_to_probe(with_links(MIX, clients=99))].count("lte") == 1
