@@ -73,6 +73,13 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument(
         "--cli", action="store_true", help="open Mininet's command line before training"
     )
+    run.add_argument(
+        "--pcap",
+        action="append",
+        default=[],
+        metavar="LINK",
+        help="keep the packets of this link, like client1-wan, in LINK.pcap; repeatable",
+    )
     _add_live(run)
     run.set_defaults(command=_run)
     resume = _add_command(
@@ -290,6 +297,7 @@ def _run(options: argparse.Namespace) -> int:
         variant=options.variant,
         size=options.size,
         live=options.live,
+        captures=options.pcap,
     )
 
 

@@ -14,6 +14,8 @@ from rich.markup import escape
 from cli.display import RunDisplay
 from cli.live import LiveView
 from contracts import progress
+from contracts.errors import BadInput
+from contracts.plan import Plan
 from learning.remembering import ledger
 from netem import backends
 from netem.capabilities import probe
@@ -26,6 +28,7 @@ from runner.preparation import output_directory, prepare
 from runner.run_lock import busy
 from scenarios import loader
 from scenarios.schema import Scenario
+from scenarios.suggestions import did_you_mean
 
 
 def run(
@@ -39,11 +42,12 @@ def run(
     variant: str | None = None,
     size: str | None = None,
     live: int | None = None,
+    captures: Sequence[str] = (),
 ) -> int:
     """Run one scenario and print its results; return 0, or 1 if the run failed."""
     scenario = loader.load(name_or_file, changes, links, overrides, variant, size)
     run_dir = output_directory(scenario, out)
-    return execute(scenario, data_dir, run_dir, interactive, live)
+    return execute(scenario, data_dir, run_dir, interactive, live, captures=captures)
 
 
 def execute(
@@ -53,6 +57,7 @@ def execute(
     interactive: bool = False,
     live: int | None = None,
     clear: Callable[[Path], None] | None = None,
+    captures: Sequence[str] = (),
 ) -> int:
     """Run a scenario in this directory and print its results.
 
@@ -66,6 +71,7 @@ def execute(
     for name in clear_abandoned():
         console.print(f"cleared away what a killed run had left: {name}")
     prepared = prepare(scenario, data_dir, run_dir)
+    _check_captures(captures, prepared.plan)
     chosen, why = backends.choose(scenario.backend, scenario.clock, prepared.plan.links, probe)
     backend = backends.create(chosen, scenario.clock, scenario.seed)
     backend.prepare(prepared.plan, console.print)
@@ -84,7 +90,7 @@ def execute(
             if scenario.clock == "virtual":  # on the wall clock the network needs the processors
                 drawing.start()
             try:
-                runner.run(interactive)
+                runner.run(interactive, captures)
             except RunFailed as error:
                 failure = str(error)
             except KeyboardInterrupt:
@@ -137,3 +143,11 @@ def _draw_early(name: str, run_dir: Path) -> None:
 
     with contextlib.suppress(OSError):  # `finish` draws what is missing, and says why it cannot
         draw_holdings(name, run_dir)
+
+
+def _check_captures(captures: Sequence[str], plan: Plan) -> None:
+    """Refuse to capture a link that is not there."""
+    known = [link.name for link in plan.links]
+    for name in captures:
+        if name not in known:
+            raise BadInput(f"--pcap {name}: there is no such link; {did_you_mean(name, known)}")

@@ -47,6 +47,10 @@ class RunDirectory:
     varying = Entry("varying.json")
     logs = Entry("logs")
 
+    def capture(self, link: str) -> Path:
+        """Return the file of the packets that crossed a link, if that was asked for."""
+        return self.path / f"{link}.pcap"
+
     # Written when the run has ended, each whole or not at all.
     summary = Entry("summary.json")
     rounds = Entry("rounds.csv")

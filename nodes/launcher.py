@@ -52,6 +52,7 @@ from nodes.warm_up import warm_up
 from protocols import registry
 
 if TYPE_CHECKING:
+    from netem.capture import Capture
     from netem.traffic.background import BackgroundTraffic
 
 _START_ORDER = ("cloud", "edge", "client")
@@ -94,6 +95,7 @@ class Launch:
         self.network: Any = None
         self.timeline: Timeline | None = None
         self.background: BackgroundTraffic | None = None
+        self.captures: list[Capture] = []
         self.rounds = GlobalRounds(plan, records, self._on_time_zero, self._count_links)
 
     def run(self) -> None:
@@ -108,6 +110,7 @@ class Launch:
         self.records.write_probes(probe_links(self.plan, self.processes))
         probed = time.monotonic()
         self.records.write_status(status.StartingNodes(seconds=probed - up))
+        self._start_captures()
         self._start_nodes()
         self._wait_for_workers()
         self.records.write_status(status.Training(seconds=time.monotonic() - probed))
@@ -129,6 +132,8 @@ class Launch:
 
     def end(self) -> None:
         """Take the network down, if it ever was up."""
+        for capture in self.captures:
+            capture.stop()
         if self.background is not None:
             self.background.stop()
         if self.network is not None:
@@ -162,6 +167,17 @@ class Launch:
 
         print("Mininet's CLI; `exit` goes on with the run")
         CLI(self.network.mininet)
+
+    def _start_captures(self) -> None:
+        """Capture what crosses the links that were asked for, from the first packet of training."""
+        if not self.spool.captures.exists():
+            return
+        from netem.capture import Capture
+
+        files = RunDirectory(self.run_dir)
+        for name in self.spool.captures.read_text().split():
+            port = self.network.links[name].intf2.name
+            self.captures.append(Capture(port, files.capture(name)))
 
     def _start_nodes(self) -> None:
         """Start servers before those that join them, and wait until everybody is ready."""

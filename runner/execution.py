@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -81,10 +82,11 @@ class Runner:
         self.host = HostTimes()
         self.trainings = self.evaluations = Counts()
 
-    def run(self, interactive: bool = False) -> None:
+    def run(self, interactive: bool = False, captures: Sequence[str] = ()) -> None:
         """Execute the run; RunFailed with the cause if a node, worker, link or guest fails.
 
-        `interactive` opens Mininet's command line before training.
+        `interactive` opens Mininet's command line before training. `captures` are links whose
+        packets are kept.
         """
         self._mark = time.monotonic()
         spool = LockedSpool(self._prepared.plan.run, room_needed(self._prepared.plan))
@@ -101,6 +103,8 @@ class Runner:
             log = self._files.network_log
             if interactive:
                 spool.interactive.touch()
+            if captures:
+                spool.captures.write_text("\n".join(captures))
             launcher = self._backend.start(self._run_dir, spool, log, interactive)
             if not interactive:
                 spool.remember_session(launcher.pid)

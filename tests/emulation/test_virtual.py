@@ -1,6 +1,8 @@
 """The virtual clock: exact, repeatable, and equal to the wall clock where the host can carry it."""
 
+import csv
 import hashlib
+import struct
 import time
 from pathlib import Path
 from typing import Any
@@ -193,3 +195,35 @@ def test_clients_that_share_a_device_take_turns_on_the_clock(tmp_path: Path) -> 
         for event in (first, second, third):
             assert event["end"] - event["start"] == pytest.approx(event["modelled"], abs=5e-6)
     assert outcome.summary["fidelity"]["verdict"] == "exact"
+
+
+def test_a_capture_has_every_packet_of_its_link_and_changes_no_record(tmp_path: Path) -> None:
+    plain = emulated.run(STAR, tmp_path / "plain", *VIRTUAL)
+    captured = emulated.run(STAR, tmp_path / "captured", *VIRTUAL, "--pcap", "client1-wan")
+
+    assert captured.code == 0, captured.output
+    for record in ("events.jsonl", "links.csv", "rounds.csv"):
+        assert (captured.directory / record).read_bytes() == (plain.directory / record).read_bytes()
+    header, packets = _read_capture((captured.directory / "client1-wan.pcap").read_bytes())
+    # Nanoseconds, version 2.4, Ethernet: what Wireshark's file(5) pages call pcap.
+    assert header == (0xA1B23C4D, 2, 4, 0, 0, 256, 1)
+    rounds = list(csv.DictReader((captured.directory / "links.csv").open()))
+    own = [row for row in rounds if row["link"] == "client1-wan" and row["round"] != "0"]
+    sizes = sum(int(row[way]) for row in own for way in ("bytes_up", "bytes_down"))
+    count = sum(int(row[way]) for row in own for way in ("packets_up", "packets_down"))
+    # Joining, and the word to stop, are in the capture only.
+    assert 0 <= sum(length for _, length in packets) - sizes < 5000
+    assert 0 <= len(packets) - count < 60
+    moments = [moment for moment, _ in packets]
+    assert moments == sorted(moments)
+    assert moments[-1] - moments[0] == pytest.approx(captured.summary["elapsed_seconds"], abs=0.5)
+
+
+def _read_capture(data: bytes) -> tuple[tuple[int, ...], list[tuple[float, int]]]:
+    """Return the file's header, and the moment and the length of every packet."""
+    place, packets = 24, []
+    while place < len(data):
+        seconds, nanoseconds, kept, length = struct.unpack_from("<IIII", data, place)
+        packets.append((seconds + nanoseconds / 1e9, length))
+        place += 16 + kept
+    return struct.unpack_from("<IHHiIII", data), packets
