@@ -38,6 +38,8 @@ class LinkSpec:
     down: Shape | None
     trace: str | None = None  # a trace of the plan; `up` and `down` then hold before time zero
     trace_row: int = 0  # the row of the trace at time zero
+    congestion: str | None = None  # TCP's congestion control; None: the kernel's default
+    initial_window: int | None = None  # segments; None: the kernel's default
 
     @property
     def name(self) -> str:

@@ -147,6 +147,8 @@ class Plan:
     traffic: tuple[Flow, ...] = ()  # beside the training
     stop_at: float | None = None  # end once a model is known to have this accuracy
     further_rounds: int = 1  # ... and so many more rounds were held
+    slow_start_after_idle: bool = True  # of TCP
+    socket_buffer: int | None = None  # bytes that a socket holds at most; None: plenty
     provenance: Provenance | None = None  # what makes this run; nodes do not use it
 
     @cached_property

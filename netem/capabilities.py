@@ -86,3 +86,13 @@ def _works(route: socket.socket, batch: Callable[[], bytes]) -> bool:
     except OSError:
         return False
     return True
+
+
+def congestion_is_there(name: str, proc: Path = Path("/proc"), lib: Path = Path("/lib")) -> bool:
+    """Tell whether this kernel has a congestion control, or can load it."""
+    try:
+        loaded = (proc / "sys/net/ipv4/tcp_available_congestion_control").read_text().split()
+    except OSError:
+        loaded = []
+    modules = lib / "modules" / os.uname().release
+    return name in loaded or any(modules.glob(f"kernel/net/ipv4/tcp_{name}.ko*"))

@@ -9,10 +9,10 @@ import signal
 import socket
 import sys
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from mininet.link import Intf, Link
 from mininet.node import Host, Node, Switch
@@ -74,6 +74,7 @@ class ForkedHost(NetlinkNode, Host):
     """A Mininet host whose process is the node itself; `process_main` is what the process runs."""
 
     process_main: ProcessMain
+    settings: ClassVar[dict[str, str]] = {}  # of its namespace, beside those that all have
 
     def startShell(self, mnopts: str | None = None) -> None:
         """Fork the host's process and receive the netlink socket that it opens in its namespace."""
@@ -151,7 +152,7 @@ def _run_child(
         syscalls.disable_timer_slack()
         syscalls.set_process_name(name)
         enter_namespace()
-        prepare_namespace()
+        prepare_namespace(ForkedHost.settings)
         route = netlink.open_socket()
         socket.send_fds(control, [b"."], [route.fileno()])
         route.close()
@@ -185,9 +186,18 @@ _NAMESPACE_SETTINGS = {
 }
 
 
-def prepare_namespace() -> None:
-    """Apply our settings to the network namespace of the calling process."""
-    for name, value in _NAMESPACE_SETTINGS.items():
+def namespace_settings(slow_start_after_idle: bool, buffer: int | None) -> dict[str, str]:
+    """Return the settings that make TCP behave so, by their names below /proc/sys/net."""
+    settings = {} if slow_start_after_idle else {"ipv4/tcp_slow_start_after_idle": "0"}
+    if buffer is not None:
+        settings["ipv4/tcp_rmem"] = f"4096 {min(buffer, 131072)} {buffer}"
+        settings["ipv4/tcp_wmem"] = f"4096 {min(buffer, 65536)} {buffer}"
+    return settings
+
+
+def prepare_namespace(more: Mapping[str, str] | None = None) -> None:
+    """Apply our settings, and these, to the network namespace of the calling process."""
+    for name, value in (_NAMESPACE_SETTINGS | dict(more or {})).items():
         setting = Path("/proc/sys/net", name)
         if setting.exists():
             setting.write_text(value)
@@ -264,6 +274,8 @@ class ShapedLink(Link):
         self.burst_seconds: float = parameters["burst_seconds"]
         self.address: str = parameters["address"]
         self.mac: str = parameters["mac"]
+        self.congestion: str | None = parameters["congestion"]
+        self.initial_window: int | None = parameters["initial_window"]
         self.host_index = _FIRST_INDEX + parameters["port1"]
         self.port_index = bridge.root.new_index()
         ports = {key: parameters[key] for key in ("port1", "port2")}
@@ -283,6 +295,9 @@ class ShapedLink(Link):
         netlink.send(self.bridge.netlink, batch, purpose)
         batch = requests.set_link_up(LOOPBACK) + requests.set_link_up(own)
         batch += requests.add_address(own, self.address, PREFIX)
+        if self.congestion is not None or self.initial_window is not None:
+            tuned = self.congestion, self.initial_window
+            batch += requests.tune_route(own, self.address, PREFIX, *tuned)
         if self.up is not None:
             batch += requests.add_shape(own, self.up, self.burst_seconds)
         netlink.send(self.host.netlink, batch, purpose)

@@ -15,6 +15,7 @@ from netem.mininet_parts import (
     ProcessMain,
     RootNamespace,
     ShapedLink,
+    namespace_settings,
 )
 
 # The depth of a link's token bucket, by clock. On the wall clock it lets a busy host catch up after
@@ -34,6 +35,7 @@ class Network:
         _make_room_for_descriptors(len(plan.nodes))
         self.root = RootNamespace()
         ForkedHost.process_main = staticmethod(process_main)
+        ForkedHost.settings = namespace_settings(plan.slow_start_after_idle, plan.socket_buffer)
         topo = topologies.build(plan.topology, plan.topology_numbers)
         self._specs = {link.name: link for link in plan.links}
         self._macs = _macs(plan)
@@ -76,6 +78,8 @@ class Network:
             burst_seconds=BURST_SECONDS[self.plan.clock],
             address=self.plan.node(host.name).addresses[bridge.name],
             mac=self._macs[spec.name],
+            congestion=spec.congestion,
+            initial_window=spec.initial_window,
             **{key: parameters[key] for key in ("port1", "port2")},
         )
         self.links[spec.name] = link

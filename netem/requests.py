@@ -10,15 +10,18 @@ import dataclasses
 import socket
 import struct
 from functools import cache
+from ipaddress import IPv4Network
 from typing import Any
 
 from contracts.links import Shape
 from netem import shaping
 
-_NEW_LINK, _NEW_ADDRESS, _NEW_NEIGHBOUR = 16, 20, 28
+_NEW_LINK, _NEW_ADDRESS, _NEW_ROUTE, _NEW_NEIGHBOUR = 16, 20, 24, 28
+# As the kernel makes it itself for an address: in the main table, of this link, unicast.
+_CONNECTED_ROUTE = {"table": 254, "proto": 2, "scope": 253, "type": 1}
 _NEW_DISCIPLINE, _NEW_CLASS = 36, 40
 _REQUEST_ACK = 0x5
-_CREATE, _EXCLUSIVE, _APPEND = 0x400, 0x200, 0x800
+_CREATE, _EXCLUSIVE, _APPEND, _REPLACE = 0x400, 0x200, 0x800, 0x100
 _UP = 1
 _PERMANENT, _STATIC = 0x80, 0x40  # to a bridge PERMANENT would mean an address of its own
 _OF_THE_BRIDGE = 0x04
@@ -97,6 +100,28 @@ def add_address(index: int, dotted: str, prefix: int) -> bytes:
     attributes = [("IFA_LOCAL", dotted), ("IFA_ADDRESS", dotted)]
     fields = {"family": socket.AF_INET, "prefixlen": prefix, "index": index}
     return _encoded(ifaddrmsg(), _NEW_ADDRESS, _CREATE | _EXCLUSIVE, attributes, **fields)
+
+
+def tune_route(
+    index: int, dotted: str, prefix: int, congestion: str | None, initial_window: int | None
+) -> bytes:
+    """Say how TCP behaves towards the network of an interface that has this address."""
+    from netem.route_messages import rtmsg
+
+    network = IPv4Network(f"{dotted}/{prefix}", strict=False).network_address
+    metrics: Attributes = []
+    if initial_window is not None:
+        metrics.append(("RTAX_INITCWND", initial_window))
+    if congestion is not None:
+        metrics.append(("RTAX_CC_ALGO", congestion))
+    attributes: Attributes = [
+        ("RTA_DST", str(network)),
+        ("RTA_OIF", index),
+        ("RTA_PREFSRC", dotted),
+        ("RTA_METRICS", {"attrs": metrics}),
+    ]
+    fields = {"family": socket.AF_INET, "dst_len": prefix, **_CONNECTED_ROUTE}
+    return _encoded(rtmsg(), _NEW_ROUTE, _CREATE | _REPLACE, attributes, **fields)
 
 
 def add_neighbour(index: int, dotted: str, mac: str) -> bytes:

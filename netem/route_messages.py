@@ -16,6 +16,7 @@ if "pyroute2" not in sys.modules:
 from pyroute2.netlink.rtnl.ifaddrmsg import ifaddrmsg
 from pyroute2.netlink.rtnl.ifinfmsg import ifinfmsg
 from pyroute2.netlink.rtnl.ndmsg import ndmsg
+from pyroute2.netlink.rtnl.rtmsg import rtmsg
 from pyroute2.netlink.rtnl.tcmsg import plugins, tcmsg
 
-__all__ = ["ifaddrmsg", "ifinfmsg", "ndmsg", "plugins", "tcmsg"]
+__all__ = ["ifaddrmsg", "ifinfmsg", "ndmsg", "plugins", "rtmsg", "tcmsg"]

@@ -9,7 +9,7 @@ from typing import Any
 from contracts.errors import BadInput
 from netem import mobility
 from protocols import registry
-from scenarios import link_draws, timeline, trace_files, traffic, wiring
+from scenarios import link_draws, timeline, trace_files, traffic, transport, wiring
 from scenarios.events import Crash, Restart, ScheduledHandover
 from scenarios.schema import Scenario
 from scenarios.sections import Link
@@ -60,6 +60,7 @@ def check_consistency(scenario: Scenario, settings: Any) -> None:
     _check_server_data(scenario)
     _check_mobility(scenario)
     _check_links(scenario)
+    transport.check(scenario.transport, scenario.topology.tiers, scenario.topology.kind)
     traffic.check(scenario)
     timeline.check(scenario)
     _check_hosts(scenario)

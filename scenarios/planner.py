@@ -7,7 +7,7 @@ from contracts.plan import CellPlan, Limits, Plan, size_of
 from contracts.training import TrainingSettings
 from learning.data.main_classes import main_classes
 from protocols import registry
-from scenarios import loader, quantities, timeline, traffic, wiring
+from scenarios import loader, quantities, timeline, traffic, transport, wiring
 from scenarios.node_specs import node_specs
 from scenarios.schema import Scenario
 from scenarios.task_facts import TaskFacts
@@ -22,7 +22,8 @@ def plan(scenario: Scenario, facts: TaskFacts, run: str, trainer: str) -> Plan:
     """
     method, settings = registry.method(scenario.protocol.name), loader.protocol_settings(scenario)
     topo = wiring.build_topology(scenario)
-    links = wiring.link_specs(topo, scenario)
+    links = transport.applied(scenario.transport, wiring.link_specs(topo, scenario))
+    buffer = scenario.transport.buffer
     made = Plan(
         run=run,
         clock=scenario.clock,
@@ -48,6 +49,8 @@ def plan(scenario: Scenario, facts: TaskFacts, run: str, trainer: str) -> Plan:
         traffic=traffic.plan_flows(scenario, links),
         stop_at=scenario.task.target_accuracy if scenario.stop == "target" else None,
         further_rounds=scenario.further_rounds,
+        slow_start_after_idle=scenario.transport.slow_start_after_idle,
+        socket_buffer=None if buffer is None else quantities.size_in_bytes(buffer),
     )
     _check_that_messages_fit(made)
     return made

@@ -10,6 +10,7 @@ from scenarios.cells import cells_by_client
 from scenarios.events import Event, Mobility, Traffic
 from scenarios.sections import Bound, Count, Link, Section, Size, Tier, TierLink, Time
 from scenarios.server_data import ServerData
+from scenarios.transport import Transport
 
 
 def _file_name(value: str) -> str:
@@ -255,6 +256,7 @@ class Scenario(Section):
     links: dict[Tier, TierLink]
     devices: dict[Role, Device]
     hosts: dict[str, Host] = Field(default_factory=dict)
+    transport: Transport = Transport()
     timeline: list[Event] = Field(default_factory=list)
     mobility: Mobility | None = None
     traffic: list[Traffic] = Field(default_factory=list)

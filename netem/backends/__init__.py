@@ -17,7 +17,7 @@ from contracts.spool import Spool
 from netem import shaping
 from netem.backends.guest import Guest
 from netem.backends.native import Native
-from netem.capabilities import Capabilities
+from netem.capabilities import Capabilities, congestion_is_there
 from netem.guest.spinning import SpinWatch
 
 
@@ -94,6 +94,8 @@ def missing_for_native(links: list[LinkSpec], capabilities: Capabilities) -> str
         missing.append("HTB (links with a rate need it)")
     if any(map(shaping.needs_netem, shapes)) and not capabilities.netem:
         missing.append("netem (links with latency, jitter or loss need it)")
+    wanted = sorted({link.congestion for link in links if link.congestion})
+    missing += [f"congestion control {name}" for name in wanted if not congestion_is_there(name)]
     return f"this kernel lacks {', '.join(missing)}" if missing else ""
 
 

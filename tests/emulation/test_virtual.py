@@ -227,3 +227,29 @@ def _read_capture(data: bytes) -> tuple[tuple[int, ...], list[tuple[float, int]]
         packets.append((seconds + nanoseconds / 1e9, length))
         place += 16 + kept
     return struct.unpack_from("<IHHiIII", data), packets
+
+
+LOSSY = STAR.replace('rate = "50mbit"', 'rate = "20mbit", delay = "50ms", loss = "1%"').replace(
+    'client = "laptop-core"', 'client = "instant"'
+)
+
+
+def test_tcp_behaves_as_the_scenario_says_and_repeats(tmp_path: Path) -> None:
+    def elapsed(name: str, *settings: str) -> float:
+        given = [word for setting in settings for word in ("--set", f"transport.{setting}")]
+        outcome = emulated.run(LOSSY, tmp_path / name, *VIRTUAL, *given)
+        assert outcome.code == 0, outcome.output
+        assert outcome.summary["fidelity"]["verdict"] == "exact"
+        seconds: float = outcome.summary["elapsed_seconds"]
+        return seconds
+
+    plain, cubic = elapsed("plain"), elapsed("cubic", "congestion=cubic")
+    bbr = elapsed("bbr", "tiers.client-cloud.congestion=bbr")
+    small = elapsed("small", "buffer=16kb")
+
+    assert plain == cubic, "the kernel's default"
+    # BBR does not take a lost packet for a full queue (Cardwell et al., ACM Queue 2016).
+    assert bbr < 0.6 * cubic
+    # With 16 kB on the way at most, a round trip of 100 ms allows 1.3 Mbit/s of the 20.
+    assert small > 1.5 * cubic
+    assert elapsed("again", "congestion=bbr") == bbr
