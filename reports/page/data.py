@@ -30,6 +30,7 @@ _HEADLINE = (
     "target_accuracy",
     "time_to_target_seconds",
     "rounds_to_target",
+    "stopped_at_target",
     "bytes_on_wire",
     "wire_overhead",
     "drops",

@@ -17,7 +17,8 @@ function figures(run) {
   return el("dl", { class: "figures" },
     figure("accuracy", scored.length ? percent(scored.at(-1)[2]) : "not known", scored.length ? `best ${percent(best)}` : ""),
     figure("elapsed time", rounds ? duration(run.elapsed) : "no round finished",
-      run.planned_rounds && rounds < run.planned_rounds ? `${rounds} of ${plural(run.planned_rounds, "round")}` : plural(rounds, "round")),
+      headline.stopped_at_target ? `${plural(rounds, "round")}, stopped at the target`
+        : run.planned_rounds && rounds < run.planned_rounds ? `${rounds} of ${plural(run.planned_rounds, "round")}` : plural(rounds, "round")),
     target ? figure(`time to ${percent(target, 0)}`, headline.time_to_target_seconds === null ? "not reached" : duration(headline.time_to_target_seconds),
       headline.rounds_to_target === null ? "" : `in round ${headline.rounds_to_target}`) : null,
     headline.bytes_on_wire ? figure("on the wire", size(headline.bytes_on_wire),

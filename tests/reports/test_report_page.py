@@ -96,6 +96,18 @@ def test_it_says_what_made_the_run(page: Page, tmp_path: Path) -> None:
     assert page.complaints == []
 
 
+def test_a_run_that_stopped_at_its_target_is_not_shown_as_cut_short(
+    page: Page, tmp_path: Path
+) -> None:
+    run = FakeRun(tmp_path / "run", rounds=2)
+    (run.directory / "summary.json").write_text(json.dumps({"stopped_at_target": True}))
+    page.open(_written(tmp_path / "report.html", run.directory))
+
+    assert "2 rounds, stopped at the target" in page.run(
+        "document.querySelector('.figures').textContent"
+    )
+
+
 def test_records_that_a_live_page_refuses_are_told_on_it(page: Page, one: Path) -> None:
     page.open(one)
 
