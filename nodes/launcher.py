@@ -107,6 +107,9 @@ class Launch:
             self._command_line()
         up = time.monotonic()
         self.records.write_status(status.MeasuringLinks(seconds=up - began))
+        if self.plan.pause == "sleep":
+            # Workers that load torch keep the host busy, and that would be measured as delay.
+            self._wait_for_workers()
         self.records.write_probes(probe_links(self.plan, self.processes))
         probed = time.monotonic()
         self.records.write_status(status.StartingNodes(seconds=probed - up))

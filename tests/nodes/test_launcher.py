@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import socket
+import subprocess
 import sys
 import types
 from collections.abc import Callable, Iterator
@@ -23,6 +24,7 @@ from contracts.training import Pending, Result, Task
 from netem import probe
 from netem.counters import LinkCounters
 from nodes import launcher, node_process
+from nodes.launch import link_probes
 from nodes.parent import Parent
 from nodes.rounds import RoundServer
 from protocols.wire import Message, write_file
@@ -114,7 +116,9 @@ def launch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable
     monkeypatch.setattr(probe, "PORT", free_port())
     monkeypatch.setattr(gc, "freeze", lambda: None)
 
-    def run(seconds_per_step: float = 0.0, **sections: Any) -> list[Any]:
+    def run(
+        seconds_per_step: float = 0.0, workers_load_seconds: float = 0.0, **sections: Any
+    ) -> list[Any]:
         limits = {"join": "5s", "round": "5s", **sections.pop("limits", {})}
         plan = planned(star_scenario(clients=2, limits=limits, **sections))
         local = [
@@ -130,10 +134,14 @@ def launch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable
         plan = dataclasses.replace(plan, nodes=tuple(local), pause="sleep")
         spool, files = Spool(tmp_path / "spool"), RunDirectory(tmp_path)
         spool.create()
-        spool.workers_ready.touch()
+        # Another process, since a thread would be there while the hosts are forked.
+        script = 'sleep "$1"; exec touch "$2"'
+        arguments = [str(workers_load_seconds), str(spool.workers_ready)]
+        loading = subprocess.Popen(["sh", "-c", script, "sh", *arguments])
         files.plan.write_text(plan.to_json())
         write_file(files.initial_model, Message(Kind.INITIAL, "metronome", 0, {}, model(0)))
         launcher.main([str(tmp_path), str(spool.root)])
+        assert loading.wait(10) == 0
         return [json.loads(line) for line in spool.status.read_text().splitlines()]
 
     Network.made.clear()
@@ -161,6 +169,23 @@ def test_a_run_goes_from_the_network_to_the_last_round(
     assert len(json.loads(RunDirectory(tmp_path).probes.read_text())) == 1
     rows = RunDirectory(tmp_path).links.read_text().splitlines()[1:]
     assert [row.split(",")[0] for row in rows] == sorted(["0", "1", "2"] * 3)
+
+
+def test_on_the_wall_clock_links_are_measured_once_the_workers_have_loaded(
+    launch: Callable[..., list[Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded = []
+
+    def observed(*arguments: Any) -> list[dict[str, Any]]:
+        loaded.append(Spool(tmp_path / "spool").workers_ready.exists())
+        return link_probes.probe_links(*arguments)
+
+    monkeypatch.setattr(launcher, "probe_links", observed)
+
+    said = launch(workers_load_seconds=1.0)
+
+    assert loaded == [True]
+    assert said[-1] == {"phase": "done"}
 
 
 def test_a_client_that_crashes_and_restarts_joins_again(
