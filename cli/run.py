@@ -18,14 +18,16 @@ from contracts.errors import BadInput
 from contracts.plan import Plan
 from learning.remembering import ledger
 from netem import backends
+from netem.backends.guest import memory_needed
 from netem.capabilities import probe
 from netem.spool import clear_abandoned
 from reports.records.summary import RunFacts
 from reports.result_table import result_table
 from runner import provenance
 from runner.execution import RunFailed, Runner
-from runner.preparation import output_directory, prepare
+from runner.preparation import PreparedRun, output_directory, prepare, worker_count
 from runner.run_lock import busy
+from runner.workers_that_fit import workers_that_fit
 from scenarios import loader
 from scenarios.schema import Scenario
 from scenarios.suggestions import did_you_mean
@@ -75,6 +77,7 @@ def execute(
     chosen, why = backends.choose(scenario.backend, scenario.clock, prepared.plan.links, probe)
     backend = backends.create(chosen, scenario.clock, scenario.seed)
     backend.prepare(prepared.plan, console.print)
+    workers = _workers(prepared, chosen, console)
     made_by = provenance.collect(prepared.engine, backend.kernel_identity())
     prepared = prepared.with_provenance(made_by)
     if clear is not None:
@@ -85,7 +88,7 @@ def execute(
     lock = contextlib.nullcontext() if clear is not None else busy(run_dir)
     with lock, view.showing([prepared.run_dir], console.print):
         with RunDisplay(prepared.plan, console, progress_file) as display:
-            runner = Runner(prepared, backend, display)
+            runner = Runner(prepared, backend, display, workers)
             drawing = threading.Thread(target=_draw_early, args=(scenario.name, run_dir))
             if scenario.clock == "virtual":  # on the wall clock the network needs the processors
                 drawing.start()
@@ -151,3 +154,13 @@ def _check_captures(captures: Sequence[str], plan: Plan) -> None:
     for name in captures:
         if name not in known:
             raise BadInput(f"--pcap {name}: there is no such link; {did_you_mean(name, known)}")
+
+
+def _workers(prepared: PreparedRun, backend: str, console: Console) -> int:
+    """Return how many workers the run gets; say so where memory is short for all of them."""
+    wanted = worker_count(prepared.scenario) if prepared.plan.trainer == "pool" else 0
+    guest_bytes = memory_needed(prepared.plan) if backend == "guest" else 0
+    workers = workers_that_fit(wanted, guest_bytes)
+    if workers < wanted:
+        console.print(f"memory: there is room for {workers} of {wanted} workers")
+    return workers

@@ -21,7 +21,7 @@ from netem import backends
 from netem.guest.spinning import SpinWatch
 from netem.spool import LockedSpool, room_needed
 from runner.json_lines import tail
-from runner.preparation import PreparedRun, worker_count
+from runner.preparation import PreparedRun
 
 _POLL_SECONDS = 0.1
 _WORKERS_NICE = 5
@@ -72,8 +72,11 @@ class Runner:
     `trainings` and `evaluations` how many of them were remembered.
     """
 
-    def __init__(self, prepared: PreparedRun, backend: backends.Backend, display: Display) -> None:
+    def __init__(
+        self, prepared: PreparedRun, backend: backends.Backend, display: Display, workers: int
+    ) -> None:
         self._prepared, self._backend, self._display = prepared, backend, display
+        self._workers = workers
         self._run_dir = prepared.run_dir
         self._files = RunDirectory(prepared.run_dir)
         self._evaluations = tail(self._files.evaluations)
@@ -92,8 +95,7 @@ class Runner:
         spool = LockedSpool(self._prepared.plan.run, room_needed(self._prepared.plan))
         # On the wall clock the network has priority: its timers are what is measured.
         nice = _WORKERS_NICE if self._prepared.plan.clock == "wall" else 0
-        workers = worker_count(self._prepared.scenario)
-        pool = WorkerPool(self._run_dir, spool, workers, nice=nice)
+        pool = WorkerPool(self._run_dir, spool, self._workers, nice=nice)
         evaluator: subprocess.Popen[bytes] | None = None
         launcher: subprocess.Popen[bytes] | None = None
         try:

@@ -172,7 +172,7 @@ def test_a_node_that_spins_on_the_clock_is_found_and_named(
         RunDisplay(prepared.plan, Console()) as display,
         pytest.raises(RunFailed, match="client7: burned the processor"),
     ):
-        Runner(prepared, backend, display).run()
+        Runner(prepared, backend, display, workers=1).run()
 
 
 def test_clients_that_share_a_device_take_turns_on_the_clock(tmp_path: Path) -> None:

@@ -115,7 +115,7 @@ def runner_of(
     initial = {"w": np.zeros(1, np.float32)}
     prepared = PreparedRun(loader.check(tree), plan, run_dir, initial, [], None)
     backend, watcher = FakeBackend(program, watch), display or Watcher()
-    return Runner(prepared, backend, watcher), backend, watcher
+    return Runner(prepared, backend, watcher, workers=0), backend, watcher
 
 
 def nothing_is_left(shared: Path, backend: FakeBackend) -> bool:

@@ -1,0 +1,50 @@
+"""How many workers there is memory for: each of them loads torch, and so does the evaluator.
+
+A run in too little memory does not fail by itself. The kernel gives up pages of torch's libraries
+and of a guest's memory on a disk, reads them again at once, and hardly anything gets on.
+"""
+
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from contracts.errors import BadInput
+from netem import memory_left
+
+
+@dataclass(frozen=True)
+class _Torch:
+    """What torch takes, in bytes: its libraries, which all share, and each process for itself."""
+
+    libraries: int
+    process: int
+
+
+# Measured with the quick start (docs/machines.md).
+_WITHOUT_CUDA = _Torch(libraries=140 << 20, process=160 << 20)
+_WITH_CUDA = _Torch(libraries=330 << 20, process=300 << 20)
+
+
+def workers_that_fit(wanted: int, guest_bytes: int) -> int:
+    """Return how many of these workers fit beside the evaluator and a guest of this size.
+
+    At least one does: BadInput if not. A guest has rarely more than half of its memory in use.
+    """
+    torch, left = _torch(), memory_left.memory_left()
+    rest = guest_bytes // 2 + torch.libraries + torch.process
+    needed = rest + min(wanted, 1) * torch.process
+    if left < needed:
+        raise BadInput(
+            f"memory: this run needs about {needed >> 20} MB, and {left >> 20} MB are left on this "
+            "machine or below its control group's limit; free some, raise the limit (docker run "
+            "--memory), or use fewer clients"
+        )
+    return min(wanted, (left - rest) // torch.process)
+
+
+def _torch() -> _Torch:
+    """Return what the installed torch takes; nothing is imported."""
+    found = find_spec("torch")
+    assert found is not None and found.origin is not None
+    cuda = Path(found.origin).with_name("lib") / "libtorch_cuda.so"
+    return _WITH_CUDA if cuda.exists() else _WITHOUT_CUDA
