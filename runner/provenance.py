@@ -1,6 +1,5 @@
 """Collects the provenance of a run: version, commit, kernel, torch, engine, processor, Python."""
 
-import importlib.metadata
 import os
 import platform
 import subprocess
@@ -10,6 +9,7 @@ from pathlib import Path
 from contracts.project import ROOT
 from contracts.provenance import UNKNOWN, Provenance
 from contracts.schema import SCHEMA
+from learning.torch_version import torch_version
 
 _GIT_SECONDS = 60.0  # it takes a moment; a slow disk may need longer the first time
 _PROCESSORS = Path("/proc/cpuinfo")
@@ -24,7 +24,7 @@ def collect(engine: str, kernel: str) -> Provenance:
         commit=commit,
         changed=changed,
         kernel=kernel,
-        torch=importlib.metadata.version("torch"),  # importing it would take seconds
+        torch=torch_version(),
         engine=engine,
         processor=processor(),
         python=f"{platform.python_version()} ({', '.join(platform.python_build())})",

@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from contracts.project import ROOT
+from learning.torch_version import torch_version
 from learning.training.compiled_c import compiled_library
 
 _PROCESSORS = Path("/proc/cpuinfo")
@@ -31,7 +32,7 @@ _RULES = "protocols"
 def engine() -> str:
     """Name everything that may change a bit of a training or an evaluation done here."""
     _stamps()
-    parts = [f"{name} {importlib.metadata.version(name)}" for name in ("torch", "numpy")]
+    parts = [f"torch {torch_version()}", f"numpy {importlib.metadata.version('numpy')}"]
     parts += [os.confstr("CS_GNU_LIBC_VERSION") or "", processor(_PROCESSORS), _graphics()]
     parts += [f"{name}={os.environ[name]}" for name in sorted(os.environ) if _telling(name)]
     parts += [_compiled(), *(digest_of(ROOT / folder) for folder in _CODE)]
