@@ -20,6 +20,9 @@ _SLOW_START_ROUND_TRIPS = 12
 _SHORTEST_SECONDS, _LONGEST_SECONDS = 0.25, 30.0
 _LEAST_BYTES, _MOST_BYTES = 250_000, 8_000_000  # fewer packets would not make a rate
 _PATIENCE_SECONDS = 300.0
+# So many times what is on the way are enough to measure a rate: to send, and in a socket's buffer,
+# half of which is for the kernel's own accounts.
+_FILLS, _BUFFERS = 6, 3
 
 
 def probe_bytes(shape: Shape, round_trip: float) -> int:
@@ -29,6 +32,19 @@ def probe_bytes(shape: Shape, round_trip: float) -> int:
     seconds = max(_SHORTEST_SECONDS, _SLOW_START_ROUND_TRIPS * round_trip)
     wanted = round(shape.rate * min(seconds, _LONGEST_SECONDS) / 8)
     return max(_LEAST_BYTES, min(_MOST_BYTES, wanted))
+
+
+def can_be_filled(shape: Shape, round_trip: float, socket_buffer: int | None = None) -> bool:
+    """Return whether a probe can reach the link's rate: it must be larger than what is on the way.
+
+    Until TCP's window holds all of that, the link is idle for a part of every round trip. On a long
+    fat link that takes more bytes than we send, and small buffers never allow it.
+    """
+    if shape.rate is None:
+        return False
+    on_the_way = shape.rate * round_trip / 8
+    roomy = socket_buffer is None or socket_buffer >= _BUFFERS * on_the_way
+    return roomy and probe_bytes(shape, round_trip) >= _FILLS * on_the_way
 
 
 def expected_round_trip(up: Shape, down: Shape) -> float:
@@ -107,12 +123,19 @@ def _receive(connection: socket.socket, size: int) -> float:
     return 8 * (taken - warm_at[0]) * _FRAME / _MSS / seconds if seconds > 0 else math.inf
 
 
-def record(link: LinkSpec, measured: Measured) -> dict[str, Any]:
-    """Return a probe as it stands in probes.json: what was asked, what was measured, the errors."""
+def record(link: LinkSpec, measured: Measured, socket_buffer: int | None = None) -> dict[str, Any]:
+    """Return a probe as it stands in probes.json: what was asked, what was measured, the errors.
+
+    The rate's error is that of directions which a probe can fill, None if there is none.
+    """
     assert link.up is not None and link.down is not None
     asked = expected_round_trip(link.up, link.down)
     rates = ((link.up, measured.rate_up), (link.down, measured.rate_down))
-    errors = [found / shape.rate - 1 for shape, found in rates if shape.rate]
+    errors = [
+        found / shape.rate - 1
+        for shape, found in rates
+        if shape.rate and can_be_filled(shape, asked, socket_buffer)
+    ]
     return {
         "link": link.name,
         "tier": link.tier,

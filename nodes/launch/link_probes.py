@@ -25,7 +25,7 @@ def probe_links(plan: Plan, processes: NodeProcesses) -> list[dict[str, Any]]:
         trip = probe.expected_round_trip(link.up, link.down)
         upload, download = (probe.probe_bytes(way, trip) for way in (link.up, link.down))
         processes.order(link.host, Measure(address, upload, download))
-        found.append(probe.record(link, processes.answer(link.host, Measured)))
+        found.append(probe.record(link, processes.answer(link.host, Measured), plan.socket_buffer))
     return found
 
 

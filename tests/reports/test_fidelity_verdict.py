@@ -71,3 +71,20 @@ def test_figures_name_the_larger_of_the_two_rate_errors() -> None:
     found = probe.record(link, Measured(0.0005, rate_up=9.9e6, rate_down=10.5e6))
 
     assert found["rate_error"] == pytest.approx(0.05)
+
+
+def test_a_rate_that_a_probe_cannot_reach_is_not_judged() -> None:
+    # On the way at 1 Gbit/s and 150 ms: 18.75 MB, and a probe has 8 MB.
+    fat = Shape(rate=1e9, delay=0.075, jitter=0, loss=0, queue=12_500)
+    thin = Shape(rate=10e6, delay=0.075, jitter=0, loss=0, queue=125)
+    link = LinkSpec("client1", "wan", "client-cloud", None, up=thin, down=fat)
+    measured = Measured(0.15, rate_up=9.9e6, rate_down=0.2e9)
+
+    found = probe.record(link, measured)
+    cramped = probe.record(link, measured, socket_buffer=64_000)
+
+    assert found["rate_error"] == pytest.approx(-0.01), "of the direction up alone"
+    assert cramped["rate_error"] is None
+    assert found["rate_down_measured"] == 0.2e9
+    judged = probed(rate_error=cramped["rate_error"])
+    assert judge([judged], overrun_share=0.0, drops=0)["verdict"] == "exact"
