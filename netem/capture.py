@@ -10,12 +10,12 @@ import select
 import signal
 import socket
 import struct
-import sys
-import traceback
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
 from netem import syscalls
+from netem.child_process import fork_to
 
 SNAP_BYTES = 256  # of each packet: all of its headers, and the first bytes of what it carries
 _LARGEST_PACKET = 1 << 16
@@ -36,9 +36,7 @@ class Capture:
         opened.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, _BUFFER_BYTES)
         opened.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
         opened.bind((interface, _ETH_P_ALL))
-        self._pid = os.fork()
-        if self._pid == 0:
-            _be_the_process(opened, path)
+        self._pid = fork_to(partial(_write_packets, opened, path))
         opened.close()
 
     def stop(self) -> None:
@@ -47,31 +45,24 @@ class Capture:
         os.waitpid(self._pid, 0)
 
 
-def _be_the_process(opened: socket.socket, path: Path) -> None:
-    """Write packets until told to end; never return."""
-    code = 1
-    try:
-        syscalls.die_with_parent(signal.SIGTERM)
-        syscalls.set_process_name("capture")
-        told, tell = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
-        signal.set_wakeup_fd(tell)
-        signal.signal(signal.SIGTERM, lambda *_: None)  # it is seen at the other end of the pipe
-        with path.open("wb") as file:
-            file.write(_FILE_HEADER.pack(_NANOSECOND_MAGIC, 2, 4, 0, 0, SNAP_BYTES, _ETHERNET))
-            readable: list[int] = []
-            while told not in readable:
-                readable = select.select([opened.fileno(), told], [], [])[0]
-                _write_waiting_packets(opened, file)
-        code = 0
-    except BaseException:
-        traceback.print_exc()
-    finally:
-        sys.stderr.flush()
-        os._exit(code)
-
-
-def _write_waiting_packets(opened: socket.socket, file: BinaryIO) -> None:
+def _write_packets(opened: socket.socket, path: Path) -> None:
+    """Write packets until told to end."""
+    syscalls.die_with_parent(signal.SIGTERM)
+    syscalls.set_process_name("capture")
+    told, tell = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+    signal.set_wakeup_fd(tell)
+    signal.signal(signal.SIGTERM, lambda *_: None)  # it is seen at the other end of the pipe
     packet = bytearray(_LARGEST_PACKET)
+    with path.open("wb") as file:
+        file.write(_FILE_HEADER.pack(_NANOSECOND_MAGIC, 2, 4, 0, 0, SNAP_BYTES, _ETHERNET))
+        readable: list[int] = []
+        while told not in readable:
+            readable = select.select([opened.fileno(), told], [], [])[0]
+            _write_waiting(opened, packet, file)
+
+
+def _write_waiting(opened: socket.socket, packet: bytearray, file: BinaryIO) -> None:
+    """Write all packets that have come; `packet` is the room for one."""
     room = socket.CMSG_SPACE(_TIME.size)
     while True:
         try:

@@ -7,8 +7,6 @@ which node to become. Its shell starts on the first `cmd`, so that Mininet's CLI
 import os
 import signal
 import socket
-import sys
-import traceback
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -19,6 +17,7 @@ from mininet.node import Host, Node, Switch
 
 from contracts.links import Shape
 from netem import netlink, requests, syscalls
+from netem.child_process import fork_to
 
 LOOPBACK = 1  # we choose the interface indices: lo is 1, a host's first link 2, and so on
 _FIRST_INDEX = 2
@@ -130,9 +129,7 @@ def _fork(
     The child keeps no descriptors but its own socket, the standard ones and those in `kept`.
     """
     ours, theirs = socket.socketpair()
-    pid = os.fork()
-    if pid == 0:
-        _run_child(name, theirs, process_main, enter_namespace, kept)
+    pid = fork_to(partial(_run_child, name, theirs, process_main, enter_namespace, kept))
     theirs.close()
     return pid, ours
 
@@ -144,26 +141,17 @@ def _run_child(
     enter_namespace: Callable[[], None],
     kept: tuple[int, ...],
 ) -> None:
-    """Do all that a forked child does; never return into Mininet's code."""
-    code = 1
-    try:
-        _close_all_but(control.fileno(), *kept)
-        syscalls.die_with_parent(signal.SIGKILL)
-        syscalls.disable_timer_slack()
-        syscalls.set_process_name(name)
-        enter_namespace()
-        prepare_namespace(ForkedHost.settings)
-        route = netlink.open_socket()
-        socket.send_fds(control, [b"."], [route.fileno()])
-        route.close()
-        process_main(name, control)
-        code = 0
-    except BaseException:
-        traceback.print_exc()
-    finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(code)
+    """Do all that a forked child does."""
+    _close_all_but(control.fileno(), *kept)
+    syscalls.die_with_parent(signal.SIGKILL)
+    syscalls.disable_timer_slack()
+    syscalls.set_process_name(name)
+    enter_namespace()
+    prepare_namespace(ForkedHost.settings)
+    route = netlink.open_socket()
+    socket.send_fds(control, [b"."], [route.fileno()])
+    route.close()
+    process_main(name, control)
 
 
 def _close_all_but(*kept: int) -> None:

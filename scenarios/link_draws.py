@@ -14,7 +14,7 @@ from pathlib import Path
 
 from contracts.errors import BadInput
 from netem import profiles
-from scenarios import quantities
+from scenarios import named_files, quantities
 from scenarios.sections import Link, TierLink
 from scenarios.suggestions import did_you_mean
 
@@ -45,11 +45,6 @@ def draw(link: TierLink, seed: int, name: str) -> Link:
     return link
 
 
-def varies(link: TierLink) -> bool:
-    """Return whether hosts of the tier get different links."""
-    return link.mix is not None or link.table is not None or link.spread is not None
-
-
 def _spread(link: TierLink, chance: random.Random) -> Link:
     """Multiply the rates, and the delay, each by a factor whose logarithm deviates by `spread`."""
     assert link.spread is not None
@@ -70,22 +65,13 @@ def _spread(link: TierLink, chance: random.Random) -> Link:
 
 def load_table(name_or_file: str, place: str = "table") -> Sequence[Line]:
     """Read a table of links; BadInput names the line that is wrong."""
-    known = profiles.tables()
-    path = known.get(name_or_file, Path(name_or_file))
-    if not path.is_file():
-        raise BadInput(
-            f'{place}: "{name_or_file}" is neither a file nor a table that comes with Metronome; '
-            f"{did_you_mean(name_or_file, known)}"
-        )
+    path = named_files.find(name_or_file, profiles.tables(), "table", place)
     return _read(path, path.stat().st_mtime_ns)
 
 
 @cache
 def _read(path: Path, _changed: int) -> Sequence[Line]:
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
-        raise BadInput(f"{path}: cannot be read as text; name a CSV file of links") from None
+    text = named_files.read(path, "links")
     numbered = [
         (number, line)
         for number, line in enumerate(text.splitlines(), 1)

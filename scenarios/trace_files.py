@@ -15,7 +15,7 @@ from typing import Any
 from contracts.errors import BadInput
 from contracts.traces import Row, Trace
 from netem import profiles
-from scenarios import quantities
+from scenarios import named_files, quantities
 from scenarios.suggestions import did_you_mean
 
 SHORTEST_STEP = 0.1  # seconds
@@ -34,14 +34,7 @@ def find(name_or_file: str, place: str = "trace") -> Path:
 
     `place` says in an error message where the name was given.
     """
-    known = profiles.traces()
-    path = known.get(name_or_file, Path(name_or_file))
-    if not path.is_file():
-        raise BadInput(
-            f'{place}: "{name_or_file}" is neither a file nor a trace that comes with Metronome; '
-            f"{did_you_mean(name_or_file, known)}"
-        )
-    return path
+    return named_files.find(name_or_file, profiles.traces(), "trace", place)
 
 
 def load(name_or_file: str, place: str = "trace") -> Trace:
@@ -52,11 +45,7 @@ def load(name_or_file: str, place: str = "trace") -> Trace:
 
 @cache
 def _read(path: Path, _changed: int) -> Trace:
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
-        raise BadInput(f"{path}: cannot be read as text; name a CSV file of a trace") from None
-    return parse(text, str(path))
+    return parse(named_files.read(path, "a trace"), str(path))
 
 
 def parse(text: str, name: str) -> Trace:

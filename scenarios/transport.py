@@ -10,14 +10,13 @@ from contracts.links import LinkSpec
 from scenarios import quantities
 from scenarios.sections import Section, Size, Tier
 
-CONGESTION = ("cubic", "reno", "bbr")  # what the guest's kernel has
 _SMALLEST_BUFFER, _LARGEST_BUFFER = 4096, 1 << 30
 
 
 class TierTransport(Section):
     """What may differ from tier to tier; None leaves it to the kernel, or to the whole section."""
 
-    congestion: Literal["cubic", "reno", "bbr"] | None = None
+    congestion: Literal["cubic", "reno", "bbr"] | None = None  # what the guest's kernel has
     initial_window: Annotated[int, Field(ge=1, le=1000)] | None = None  # segments
 
 
