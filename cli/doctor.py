@@ -17,7 +17,7 @@ from netem.capabilities import probe
 from netem.guest import kernel, sources, tracing
 from netem.guest.kernel_build import STOCK_KERNEL
 from netem.spool import room_needed
-from scenarios import loader, planner, wiring
+from scenarios import link_shapes, loader, planner
 from scenarios.schema import Scenario
 from scenarios.task_facts import TaskFacts
 
@@ -53,7 +53,7 @@ def doctor() -> int:
     console = Console()
     console.print(table)
     links = [
-        LinkSpec("host", "switch", tier, None, *wiring.shapes(link))
+        LinkSpec("host", "switch", tier, None, *link_shapes.shapes(link))
         for tier, link in scenario.links.items()
     ]
     for clock in ("virtual", "wall"):

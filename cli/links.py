@@ -54,7 +54,9 @@ def link_sweep(
     own: list[str | None] = [None]  # the scenario itself, without variants
     for method in variants or loader.choices(str(path)).variants or own:
         scenario = loader.load(str(path), variant=method)
-        _check_tier(tier, scenario.topology.tiers, scenario.topology.kind, method)
+        topology = scenario.topology
+        known_links = (*topology.tiers, *topology.shared_links)
+        _check_tier(tier, known_links, topology.kind, method)
     if seeds is not None and seeds < 1:
         raise BadInput(f"--seeds {seeds}: it is how many; give 1 or more")
     part = Runs(

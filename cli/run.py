@@ -28,7 +28,7 @@ from runner.execution import RunFailed, Runner
 from runner.preparation import PreparedRun, output_directory, prepare, worker_count
 from runner.run_lock import busy
 from runner.workers_that_fit import workers_that_fit
-from scenarios import loader
+from scenarios import loader, shared_load
 from scenarios.schema import Scenario
 from scenarios.suggestions import did_you_mean
 
@@ -74,6 +74,8 @@ def execute(
         console.print(f"cleared away what a killed run had left: {name}")
     prepared = prepare(scenario, data_dir, run_dir)
     _check_captures(captures, prepared.plan)
+    for sentence in shared_load.warnings(prepared.plan):
+        console.print(f"[yellow]warning:[/yellow] {escape(sentence)}", soft_wrap=True)
     chosen, why = backends.choose(scenario.backend, scenario.clock, prepared.plan.links, probe)
     backend = backends.create(chosen, scenario.clock, scenario.seed)
     backend.prepare(prepared.plan, console.print)
@@ -150,7 +152,7 @@ def _draw_early(name: str, run_dir: Path) -> None:
 
 def _check_captures(captures: Sequence[str], plan: Plan) -> None:
     """Refuse to capture a link that is not there."""
-    known = [link.name for link in plan.links]
+    known = [link.name for link in (*plan.links, *plan.trunks)]
     for name in captures:
         if name not in known:
             raise BadInput(f"--pcap {name}: there is no such link; {did_you_mean(name, known)}")

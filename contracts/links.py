@@ -19,6 +19,7 @@ class Shape:
     loss: float
     queue: int
     varies: bool = False  # it follows a trace; packets keep their order nevertheless
+    queueing: str = "fifo"  # or "fq_codel": flows take turns
 
     @classmethod
     def from_tree(cls, tree: Mapping[str, Any] | None) -> "Shape | None":
@@ -28,7 +29,10 @@ class Shape:
 
 @dataclass(frozen=True)
 class LinkSpec:
-    """A host's link to a switch; `up` leaves the host, `down` reaches it, None is not shaped."""
+    """A host's link to a switch; `up` leaves the host, `down` reaches it, None is not shaped.
+
+    In a graph there are also links between two switches; the first then stands for the host.
+    """
 
     host: str
     switch: str
@@ -40,14 +44,49 @@ class LinkSpec:
     trace_row: int = 0  # the row of the trace at time zero
     congestion: str | None = None  # TCP's congestion control; None: the kernel's default
     initial_window: int | None = None  # segments; None: the kernel's default
+    shared: str | None = None  # where its time is booked if nodes share it: a setting, or its name
+    network: str = ""  # that the host has an address in; empty: the switch is all of it
 
     @property
     def name(self) -> str:
         """The link's name in all records: its host and its switch."""
         return f"{self.host}-{self.switch}"
 
+    @property
+    def network_name(self) -> str:
+        """The network in which its host has an address."""
+        return self.network or self.switch
+
+    @property
+    def is_trunk(self) -> bool:
+        """Whether it connects two routers of a graph."""
+        return self.shared == self.name
+
+    @property
+    def place(self) -> str | None:
+        """Where its time is booked: its tier, or what is shared; None if nothing is shaped."""
+        return self.tier or self.shared
+
     @classmethod
     def from_tree(cls, tree: Mapping[str, Any]) -> "LinkSpec":
         """Read it from plan.json."""
         shapes = {way: Shape.from_tree(tree[way]) for way in ("up", "down")}
         return cls(**{**tree, **shapes})
+
+
+@dataclass(frozen=True)
+class Hop:
+    """A link on the way of updates to a server; models come back the other way."""
+
+    link: LinkSpec
+    leaves_host: bool = True  # False: updates cross it from its switch to its host
+
+    @property
+    def to_server(self) -> Shape | None:
+        """What it does to updates."""
+        return self.link.up if self.leaves_host else self.link.down
+
+    @property
+    def from_server(self) -> Shape | None:
+        """What it does to models."""
+        return self.link.down if self.leaves_host else self.link.up

@@ -8,14 +8,14 @@ guest costs a second.
 import dataclasses
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 
-from contracts.links import LinkSpec
+from contracts.links import Hop, LinkSpec
 from contracts.provenance import Provenance
 from contracts.timeline import (
     CrashEvent,
@@ -45,7 +45,7 @@ class NodeSpec:
     parent: str | None
     parent_address: str | None
     children: tuple[str, ...]
-    addresses: dict[str, str]  # switch -> address
+    addresses: dict[str, str]  # network (a switch's name) -> address
     device: str
     seconds_per_step: float
     memory_bytes_per_second: float
@@ -149,6 +149,8 @@ class Plan:
     further_rounds: int = 1  # ... and so many more rounds were held
     slow_start_after_idle: bool = True  # of TCP
     socket_buffer: int | None = None  # bytes that a socket holds at most; None: plenty
+    trunks: tuple[LinkSpec, ...] = ()  # links between the routers of a graph
+    routes: dict[str, dict[str, str]] = field(default_factory=dict)  # router -> goal -> next one
     provenance: Provenance | None = None  # what makes this run; nodes do not use it
 
     @cached_property
@@ -185,7 +187,41 @@ class Plan:
         """Return the server that the link's host reaches over it, now or later, if any."""
         host = self.node(link.host)
         above = (self.node(name) for name, _ in (*host.servers, *host.visits))
-        return next((server for server in above if link.switch in server.addresses), None)
+        network = link.network_name
+        return next((server for server in above if network in server.addresses), None)
+
+    def attachment(self, server: NodeSpec, link: LinkSpec) -> LinkSpec:
+        """Return the server's own link to the network that this link leads to."""
+        return self._attachments[server.name, link.network_name]
+
+    def path(self, link: LinkSpec) -> tuple[Hop, ...]:
+        """Return the links that an update crosses from this link's host to its server."""
+        server = self.server_across(link)
+        if server is None:
+            return (Hop(link),)
+        last = self.attachment(server, link)
+        return Hop(link), *self._between(link.switch, last.switch), Hop(last, leaves_host=False)
+
+    def _between(self, switch: str, goal: str) -> Iterator[Hop]:
+        """Yield the links between two routers of the graph."""
+        while switch != goal:
+            after = self.routes[switch][goal]
+            forwards = self._trunks.get((switch, after))
+            yield Hop(forwards) if forwards else Hop(self._trunks[after, switch], False)
+            switch = after
+
+    @cached_property
+    def _attachments(self) -> dict[tuple[str, str], LinkSpec]:
+        return {(link.host, link.network_name): link for link in self.links}
+
+    @cached_property
+    def _trunks(self) -> dict[tuple[str, str], LinkSpec]:
+        return {(trunk.host, trunk.switch): trunk for trunk in self.trunks}
+
+    @cached_property
+    def shares_links(self) -> bool:
+        """Whether transfers of several nodes meet on a link that is shaped."""
+        return any(link.shared for link in (*self.links, *self.trunks))
 
     @property
     def model_bytes(self) -> int:
@@ -209,6 +245,7 @@ class Plan:
         typed: dict[str, Any] = {
             "nodes": tuple(map(NodeSpec.from_tree, tree["nodes"])),
             "links": tuple(map(LinkSpec.from_tree, tree["links"])),
+            "trunks": tuple(map(LinkSpec.from_tree, tree.get("trunks", ()))),
             "training": TrainingSettings.from_tree(tree["training"]),
             "limits": Limits(**tree["limits"]),
             "tensors": {

@@ -23,6 +23,7 @@ HOLDING_COLUMNS = ("client", "class", "samples")  # data.csv
 # The tier of the cable between a server and its switch. All its traffic also crosses the links of
 # the server's children, so totals leave it out.
 ATTACHMENT = "attachment"
+TRUNK = "trunk"  # the tier of links between the routers of a graph; the same holds for them
 
 
 class LinkRow(NamedTuple):
@@ -51,8 +52,8 @@ class LinkRow(NamedTuple):
 
     @property
     def counts(self) -> bool:
-        """Whether the row counts in the run's totals: joining (round 0) and attachments do not."""
-        return self.round > 0 and self.tier != ATTACHMENT
+        """Whether it counts in totals: joining (round 0), attachments and trunks do not."""
+        return self.round > 0 and self.tier not in (ATTACHMENT, TRUNK)
 
     @property
     def training_up(self) -> int:

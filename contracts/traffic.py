@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 @dataclass(frozen=True, kw_only=True)
 class Flow:
-    """Packets from one host to another over the switch that both are linked to.
+    """Packets from one host to another over a switch that both are linked to, or over a graph.
 
     A constant flow sends all the time. An on-off flow is on and off in turn, for times that are
     Pareto distributed. Both kinds begin at `start` and end at `until` (seconds from time zero).
@@ -23,6 +23,8 @@ class Flow:
     off: float | None
     start: float
     until: float | None  # None: to the end of the run
+    receiver_switch: str = ""  # in a graph: the receiver's own; empty: the same
+    network: str = ""  # in which the receiver has its address; empty: that of the switch
 
     @property
     def first_link(self) -> str:
@@ -32,7 +34,7 @@ class Flow:
     @property
     def last_link(self) -> str:
         """The name of the link on which its packets reach the receiver."""
-        return f"{self.receiver}-{self.switch}"
+        return f"{self.receiver}-{self.receiver_switch or self.switch}"
 
     def to_tree(self) -> dict[str, Any]:
         """Return it as plan.json has it, with the keys `from` and `to` of a scenario."""

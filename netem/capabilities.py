@@ -29,6 +29,7 @@ class Capabilities:
     bridge: bool = False
     htb: bool = False
     netem: bool = False
+    fq_codel: bool = False
     openvswitch: bool = False
     not_tried: str = ""
 
@@ -68,14 +69,17 @@ def _try_all() -> Capabilities:
         return Capabilities(openvswitch=loaded)
     ends = ("probe", 10), ("peer", 11)
     veth = _works(route, lambda: requests.create_veth(*ends, _MAC, os.getpid()))
+    _works(route, lambda: requests.create_veth(("fair", 13), ("fair-peer", 14), _MAC, os.getpid()))
     with_rate = Shape(rate=1e6, delay=0, jitter=0, loss=0, queue=10)
     with_delay = Shape(rate=None, delay=0.01, jitter=0, loss=0, queue=10)
+    fair = Shape(rate=1e6, delay=0, jitter=0, loss=0, queue=10, queueing="fq_codel")
     return Capabilities(
         namespaces=True,
         veth=veth,
         bridge=_works(route, lambda: requests.create_bridge("bridge", 12)),
         htb=veth and _works(route, lambda: requests.add_shape(10, with_rate, 0)),
         netem=veth and _works(route, lambda: requests.add_shape(11, with_delay, 0)),
+        fq_codel=veth and _works(route, lambda: requests.add_shape(13, fair, 0)),
         openvswitch=loaded,
     )
 

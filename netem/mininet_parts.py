@@ -21,6 +21,7 @@ from netem.child_process import fork_to
 
 LOOPBACK = 1  # we choose the interface indices: lo is 1, a host's first link 2, and so on
 _FIRST_INDEX = 2
+_LONGEST_NAME = 15  # Linux: IFNAMSIZ without the terminating zero
 PREFIX = 16  # the prefix length of a switch's network
 
 # What a forked process runs; it is given its name and its end of a socket to us.
@@ -255,6 +256,12 @@ class ShapedLink(Link):
     It takes two netlink batches to make: one in each end's namespace.
     """
 
+    host: ForkedHost | NetlinkBridge
+    host_index: int
+    port_index: int
+    address: str
+    mac: str
+
     def __init__(self, host: ForkedHost, bridge: NetlinkBridge, **parameters: Any) -> None:
         self.host, self.bridge = host, bridge
         self.up: Shape | None = parameters["up"]
@@ -270,6 +277,11 @@ class ShapedLink(Link):
         super().__init__(host, bridge, intf=PreconfiguredIntf, fast=True, **ports)
         self.intf1.setIP(self.address, PREFIX)
         self.intf1.setMAC(self.mac)
+
+    def intfName(self, node: Node, port: int) -> str:
+        """Name an interface as Mininet does, or by its index where Linux would not take that."""
+        name = f"{node.name}-eth{port}"
+        return name if len(name) <= _LONGEST_NAME else f"port{self.port_index}"
 
     def makeIntfPair(self, intfname1: str, intfname2: str, *_rest: Any, **_more: Any) -> None:
         """Create the pair, join it to the bridge and shape both ends."""
@@ -328,3 +340,38 @@ class ShapedLink(Link):
         for one, other in ((self, server), (server, self)):
             batch = requests.add_neighbour(one.host_index, other.address, other.mac)
             netlink.send(one.host.netlink, batch, f"neighbour {other.address} of {one.host}")
+
+
+class TrunkLink(ShapedLink):
+    """A veth pair between two bridges of the root namespace, shaped at both ends."""
+
+    def __init__(
+        self,
+        first: NetlinkBridge,
+        second: NetlinkBridge,
+        up: Shape | None,
+        down: Shape | None,
+        burst_seconds: float,
+        parameters: Mapping[str, Any],
+    ) -> None:
+        self.host, self.bridge = first, second
+        self.up, self.down, self.burst_seconds = up, down, burst_seconds
+        self.host_index, self.port_index = first.root.new_index(), second.root.new_index()
+        ports = {key: parameters[key] for key in ("port1", "port2")}
+        Link.__init__(self, first, second, intf=PreconfiguredIntf, fast=True, **ports)
+
+    def intfName(self, node: Node, _port: int) -> str:
+        """Name a port by its index: Linux's names are too short for those of cities."""
+        return f"trunk{self.host_index if node is self.host else self.port_index}"
+
+    def makeIntfPair(self, intfname1: str, intfname2: str, *_rest: Any, **_more: Any) -> None:
+        """Create the pair, join an end to each bridge and shape both."""
+        ends = (intfname2, self.port_index), (intfname1, self.host_index)
+        mac = "02:4d:ff:" + ":".join(f"{byte:02x}" for byte in self.port_index.to_bytes(3, "big"))
+        batch = requests.create_veth(*ends, mac, os.getpid())
+        batch += requests.set_link_up(self.port_index, master=self.bridge.index)
+        batch += requests.set_link_up(self.host_index, master=self.host.index)
+        for index, shape in ((self.host_index, self.up), (self.port_index, self.down)):
+            if shape is not None:
+                batch += requests.add_shape(index, shape, self.burst_seconds)
+        netlink.send(self.bridge.netlink, batch, f"trunk {self.host} - {self.bridge}")

@@ -7,7 +7,7 @@ from mininet.net import Mininet
 
 from contracts.links import LinkSpec
 from contracts.plan import Plan
-from netem import counters, topologies
+from netem import counters, netlink, requests, topologies
 from netem.mininet_parts import (
     ForkedHost,
     NetlinkBridge,
@@ -15,6 +15,7 @@ from netem.mininet_parts import (
     ProcessMain,
     RootNamespace,
     ShapedLink,
+    TrunkLink,
     namespace_settings,
 )
 
@@ -37,7 +38,7 @@ class Network:
         ForkedHost.process_main = staticmethod(process_main)
         ForkedHost.settings = namespace_settings(plan.slow_start_after_idle, plan.socket_buffer)
         topo = topologies.build(plan.topology, plan.topology_numbers)
-        self._specs = {link.name: link for link in plan.links}
+        self._specs = {link.name: link for link in (*plan.links, *plan.trunks)}
         self._macs = _macs(plan)
         self.links: dict[str, ShapedLink] = {}
         self.mininet = Mininet(
@@ -49,6 +50,7 @@ class Network:
             controller=None,
         )
         self._add_neighbours()
+        self._add_routes()
         self.mininet.start()
 
     def host(self, name: str) -> ForkedHost:
@@ -68,15 +70,22 @@ class Network:
     def _make_switch(self, name: str, **parameters: Any) -> NetlinkBridge:
         return NetlinkBridge(name, root=self.root, **parameters)
 
-    def _make_link(self, host: ForkedHost, bridge: NetlinkBridge, **parameters: Any) -> ShapedLink:
+    def _make_link(
+        self, host: ForkedHost | NetlinkBridge, bridge: NetlinkBridge, **parameters: Any
+    ) -> ShapedLink:
         spec: LinkSpec = self._specs[f"{host.name}-{bridge.name}"]
+        if isinstance(host, NetlinkBridge):
+            burst = BURST_SECONDS[self.plan.clock]
+            link: ShapedLink = TrunkLink(host, bridge, spec.up, spec.down, burst, parameters)
+            self.links[spec.name] = link
+            return link
         link = ShapedLink(
             host,
             bridge,
             up=spec.up,
             down=spec.down,
             burst_seconds=BURST_SECONDS[self.plan.clock],
-            address=self.plan.node(host.name).addresses[bridge.name],
+            address=self.plan.node(host.name).addresses[spec.network_name],
             mac=self._macs[spec.name],
             congestion=spec.congestion,
             initial_window=spec.initial_window,
@@ -85,15 +94,32 @@ class Network:
         self.links[spec.name] = link
         return link
 
+    def _add_routes(self) -> None:
+        """Tell every router of a graph by which trunk it reaches the hosts at the others."""
+        for router, towards in self.plan.routes.items():
+            batch = b""
+            for spec in self.plan.links:
+                if spec.switch in towards:
+                    port = self._port_towards(router, towards[spec.switch])
+                    batch += requests.add_bridge_entry(port, self._macs[spec.name])
+            if batch:
+                netlink.send(self.root.socket, batch, f"routes of {router}")
+
+    def _port_towards(self, router: str, neighbour: str) -> int:
+        forwards = self.links.get(f"{router}-{neighbour}")
+        if forwards is not None:
+            return forwards.host_index
+        return self.links[f"{neighbour}-{router}"].port_index
+
     def _add_neighbours(self) -> None:
         """Make neighbours of each node and its servers, and of the two ends of each flow."""
         known: set[frozenset[str]] = set()
         for spec in self.plan.links:
             server = self.plan.server_across(spec)
             if server is not None:
-                attachment = self.links[f"{server.name}-{spec.switch}"]
-                self.links[spec.name].add_neighbours(attachment)
-                known.add(frozenset((spec.name, f"{server.name}-{spec.switch}")))
+                attachment = self.plan.attachment(server, spec).name
+                self.links[spec.name].add_neighbours(self.links[attachment])
+                known.add(frozenset((spec.name, attachment)))
         for flow in self.plan.traffic:
             pair = frozenset((flow.first_link, flow.last_link))
             if pair not in known:

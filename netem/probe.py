@@ -123,14 +123,20 @@ def _receive(connection: socket.socket, size: int) -> float:
     return 8 * (taken - warm_at[0]) * _FRAME / _MSS / seconds if seconds > 0 else math.inf
 
 
-def record(link: LinkSpec, measured: Measured, socket_buffer: int | None = None) -> dict[str, Any]:
+def record(
+    link: LinkSpec,
+    path: tuple[Shape, Shape],
+    measured: Measured,
+    socket_buffer: int | None = None,
+) -> dict[str, Any]:
     """Return a probe as it stands in probes.json: what was asked, what was measured, the errors.
 
-    The rate's error is that of directions which a probe can fill, None if there is none.
+    `path` has the shapes up and down of all links between the two hosts together. The rate's error
+    is that of directions which a probe can fill, None if there is none.
     """
-    assert link.up is not None and link.down is not None
-    asked = expected_round_trip(link.up, link.down)
-    rates = ((link.up, measured.rate_up), (link.down, measured.rate_down))
+    up, down = path
+    asked = expected_round_trip(up, down)
+    rates = ((up, measured.rate_up), (down, measured.rate_down))
     errors = [
         found / shape.rate - 1
         for shape, found in rates
@@ -143,13 +149,13 @@ def record(link: LinkSpec, measured: Measured, socket_buffer: int | None = None)
         "round_trip_asked": asked,
         "round_trip_measured": measured.round_trip,
         "round_trip_error": measured.round_trip - asked,
-        "rate_up_asked": link.up.rate,
+        "rate_up_asked": up.rate,
         "rate_up_measured": _finite(measured.rate_up),
-        "rate_down_asked": link.down.rate,
+        "rate_down_asked": down.rate,
         "rate_down_measured": _finite(measured.rate_down),
         "rate_error": max(errors, key=abs, default=None),
-        "jitter": max(link.up.jitter, link.down.jitter),
-        "loss": max(link.up.loss, link.down.loss),
+        "jitter": max(up.jitter, down.jitter),
+        "loss": max(up.loss, down.loss),
     }
 
 

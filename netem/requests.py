@@ -179,9 +179,14 @@ def _complete(part: shaping.Discipline) -> shaping.Discipline:
 def _discipline(part: shaping.Discipline, request_flags: int) -> bytes:
     from netem.route_messages import plugins, tcmsg
 
-    plugin = plugins[part.kind]
-    parameters = plugin.get_class_parameters if part.is_class else plugin.get_parameters
-    attributes = [("TCA_KIND", part.kind), ("TCA_OPTIONS", parameters(dict(part.options)))]
+    plugin, options = plugins[part.kind], dict(part.options)
+    if part.kind == "fq_codel":  # pyroute2's own function warns that it will change
+        parameters = {"attrs": [["TCA_FQ_CODEL_LIMIT", options["limit"]]]}
+    elif part.is_class:
+        parameters = plugin.get_class_parameters(options)
+    else:
+        parameters = plugin.get_parameters(options)
+    attributes = [("TCA_KIND", part.kind), ("TCA_OPTIONS", parameters)]
     kind = _NEW_CLASS if part.is_class else _NEW_DISCIPLINE
     fields = {"handle": part.handle, "parent": part.parent}
     return _encoded(tcmsg(), kind, request_flags, attributes, **fields)

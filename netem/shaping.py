@@ -1,6 +1,6 @@
 """Turns one direction of a link into queueing disciplines: HTB for the rate, netem for the rest.
 
-    1: htb -> 1:10 class (rate) -> 10: netem (delay, jitter, loss) or pfifo (no netem needed)
+    1: htb -> 1:10 class (rate) -> 10: netem (delay, jitter, loss), or pfifo or fq_codel without
 
 The leaf holds the queue. netem keeps delayed packets in the same list as queued ones, so its
 limit is the queue plus the frames that are on the way.
@@ -16,6 +16,7 @@ from contracts.links import Shape
 FRAME_BYTES = 1514  # a full Ethernet frame as the queues see it
 UNLIMITED_QUEUE = 100_000  # packets; the queue of a link without a rate never fills
 SHORTEST_QUEUE = 64  # packets; with fewer, slow start overflows even the shortest link
+SHARED_QUEUE = 1000  # packets at least where many connections meet, as Linux has for an interface
 ORDERING_RATE = 4_000_000_000  # bytes per second; only a netem with a rate keeps packets in order
 ROOT = 0xFFFFFFFF
 _HTB, _CLASS, LEAF = 0x10000, 0x10010, 0x100000
@@ -50,7 +51,9 @@ def disciplines(shape: Shape, burst_seconds: float) -> tuple[Discipline, ...]:
     if needs_netem(shape):
         made.append(Discipline("netem", LEAF, parent, tuple(_netem(shape).items())))
     elif shape.rate is not None:
-        made.append(Discipline("pfifo", LEAF, parent, (("limit", shape.queue),)))
+        kind = "fq_codel" if shape.queueing == "fq_codel" else "pfifo"
+        options: tuple[tuple[str, Any], ...] = (("limit", shape.queue),)
+        made.append(Discipline(kind, LEAF, parent, options))
     return tuple(made)
 
 

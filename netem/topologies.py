@@ -74,7 +74,44 @@ class CellsTopo(Topo):
                 self.addLink(client, f"cell{cell + 1}", tier="client-edge")
 
 
-KINDS: dict[str, type[Topo]] = {"star": StarTopo, "tree": TreeTopo, "cells": CellsTopo}
+class GraphTopo(Topo):
+    """A cloud, institutions and clients at the routers of a graph.
+
+    A host without a router is at the switch of its institution, as in a tree.
+    """
+
+    def build(
+        self,
+        routers: list[str],
+        trunks: list[tuple[str, str]],
+        hosts: list[tuple[str, str, str | None, str | None]],
+    ) -> None:
+        """Add the routers, the trunks between them, and hosts: name, role, parent and router."""
+        for router in routers:
+            self.addSwitch(router)
+        for first, second in trunks:
+            self.addLink(first, second, trunk=True)
+        lans: dict[str, str] = {}
+        for name, role, parent, switch in hosts:
+            self.addHost(name, role=role, parent=parent)
+            if role == "cloud":
+                self.addLink(name, switch)
+                continue
+            upper = "cloud" if parent == CLOUD else "edge"
+            if switch is None and parent is not None:
+                if parent not in lans:
+                    lans[parent] = self.addSwitch(f"lan{parent.removeprefix('inst')}")
+                    self.addLink(parent, lans[parent])
+                switch = lans[parent]
+            self.addLink(name, switch, tier=f"{role}-{upper}")
+
+
+KINDS: dict[str, type[Topo]] = {
+    "star": StarTopo,
+    "tree": TreeTopo,
+    "cells": CellsTopo,
+    "graph": GraphTopo,
+}
 
 
 def build(kind: str, numbers: dict[str, Any]) -> Topo:

@@ -31,7 +31,7 @@ from contracts.run_directory import RunDirectory
 from contracts.spool import Spool
 from netem import probe
 from netem.network import Network
-from netem.shaping import default_queue
+from netem.shaping import SHARED_QUEUE, default_queue
 from netem.transfer_time import Transfer
 from nodes import joining
 from nodes.control import Control
@@ -42,6 +42,9 @@ from protocols.wire import Expected, Message, Refused
 RATES = (1e6, 10e6, 100e6, 1000e6)
 ROUND_TRIPS = (0.002, 0.020, 0.100, 0.300)
 SENDERS = (1, 8)
+SHARED_RATES = (10e6, 100e6)  # of the server's own attachment
+TOGETHER = (2, 10, 50)  # senders that share it, each behind a link as fast as all of it
+_SHARED_ROUND_TRIP = 0.020
 RESULTS = "matrix.json"
 
 _MSS = 1448
@@ -58,19 +61,32 @@ class MatrixCell:
     rate: float
     round_trip: float
     senders: int
+    shared: bool = (
+        False  # the rate is also that of the server's attachment, which all of them cross
+    )
 
     @property
     def size(self) -> int:
         """Bytes that each sender sends: a long transfer, within the sizes that models have."""
-        wanted = math.ceil(_LONG * self.round_trip * self.rate / 8)
+        wanted = math.ceil(_LONG * self.round_trip * self.rate_each / 8)
         most = min(_MOST_BYTES, _MOST_BYTES_TOGETHER // self.senders)
         return min(most, max(_LEAST_BYTES, wanted)) // 4 * 4
+
+    @property
+    def rate_each(self) -> float:
+        """The rate that each sender has to itself, if all have the same."""
+        return self.rate / self.senders if self.shared else self.rate
 
     @property
     def shape(self) -> Shape:
         """The shape of a sender's link, the same in both directions."""
         delay = self.round_trip / 2
         return Shape(self.rate, delay, 0.0, 0.0, default_queue(self.rate, delay))
+
+    @property
+    def shared_shape(self) -> Shape:
+        """The shape of the server's attachment, the same in both directions."""
+        return Shape(self.rate, 0.0, 0.0, 0.0, SHARED_QUEUE)
 
     @property
     def is_long(self) -> bool:
@@ -89,11 +105,16 @@ class MatrixCell:
 
     @property
     def _transfer(self) -> Transfer:
-        return Transfer(self.size, self.rate, self.round_trip / 2, self.round_trip)
+        return Transfer(self.size, self.rate_each, self.round_trip / 2, self.round_trip)
 
 
 CELLS = tuple(
     MatrixCell(rate, trip, senders) for rate in RATES for trip in ROUND_TRIPS for senders in SENDERS
+)
+SHARED_CELLS = tuple(
+    MatrixCell(rate, _SHARED_ROUND_TRIP, senders, shared=True)
+    for rate in SHARED_RATES
+    for senders in TOGETHER
 )
 
 
@@ -121,6 +142,8 @@ def _measure(
     address = network.plan.node("cloud").addresses["wan"]
     for name in names:
         network.links[f"{name}-wan"].change(cell.shape, cell.shape)
+    if cell.shared:
+        network.links["cloud-wan"].change(cell.shared_shape, cell.shared_shape)
     server, first = controls["cloud"], controls[names[0]]
     server.say(Listen(address))
     server.wait_for(Listening)

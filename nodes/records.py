@@ -19,6 +19,7 @@ from contracts.tables import (
     LINK_COLUMNS,
     LINK_COUNTERS,
     PROFILE_COLUMN,
+    TRUNK,
 )
 from netem.counters import LinkCounters
 
@@ -91,14 +92,15 @@ class Records:
         """Append what every link carried since the last call; `background` by link and way."""
         beside = background or Counter()
         rows = []
-        for spec in self._plan.links:
+        for spec in (*self._plan.links, *self._plan.trunks):
             delta = counters[spec.name].since(self._before.get(spec.name, LinkCounters()))
             numbers = [getattr(delta, column) for column in LINK_COUNTERS]
             for way in ("up", "down") if self._plan.traffic else ():
                 key = spec.name, way
                 numbers.append(beside[key] - self._background_before[key])
             last = (spec.profile or "",) if self._plan.links_differ else ()
-            rows.append((round, spec.name, spec.tier or ATTACHMENT, *numbers, *last))
+            tier = spec.tier or (TRUNK if spec.is_trunk else ATTACHMENT)
+            rows.append((round, spec.name, tier, *numbers, *last))
         self._before, self._background_before = counters, beside
         self._write_rows(rows)
 

@@ -4,15 +4,16 @@ The schema checks each section by itself; what needs two of them (a method that 
 topology without one) is refused here.
 """
 
+from collections import Counter
 from typing import Any
 
 from contracts.errors import BadInput
 from netem import mobility
 from protocols import registry
-from scenarios import link_draws, timeline, trace_files, traffic, transport, wiring
+from scenarios import link_draws, link_shapes, timeline, trace_files, traffic, transport, wiring
 from scenarios.events import Crash, Restart, ScheduledHandover
 from scenarios.schema import Scenario
-from scenarios.sections import Link
+from scenarios.sections import Link, TierLink
 from scenarios.server_data import SOURCE_DATASETS
 from scenarios.suggestions import did_you_mean
 
@@ -32,7 +33,7 @@ def check_consistency(scenario: Scenario, settings: Any) -> None:
     if method.needs_cloud is False and has_cloud:
         remedy = "take topology.cloud out" if on_cells else 'use topology.kind = "cells"'
         raise BadInput(f"protocol.name: {name} works without a cloud; {remedy}")
-    if method.trains_alone and (topology.kind != "star" or scenario.timeline):
+    if method.trains_alone and ("edge" in topology.roles or scenario.timeline):
         raise BadInput(
             f"protocol.name: {name}'s clients use no network; take a star and no [[timeline]]"
         )
@@ -75,11 +76,28 @@ def _check_links(scenario: Scenario) -> None:
         named += [(place, link), *((f"{place}.mix", part) for part in link.mix or ())]
         if link.table is not None:
             link_draws.load_table(link.table, f"{place}.table")
+        _check_shared_link(scenario, tier, link)
     named += [(f"hosts.{name}.link", h.link) for name, h in scenario.hosts.items() if h.link]
     for place, one in named:
         if one.trace is not None:
             trace_files.load(one.trace, f"{place}.trace")
-            wiring.shapes(one)
+            link_shapes.shapes(one)
+
+
+def _check_shared_link(scenario: Scenario, name: str, link: TierLink) -> None:
+    """Refuse a shared link that shapes nothing, or that changes with time."""
+    if name not in scenario.topology.shared_links:
+        return
+    kinds = [link, *(link.mix or ())]
+    if any(one.trace is not None for one in kinds):
+        raise BadInput(
+            f"links.{name}: what is shared does not follow a trace; give it a rate, and the trace "
+            "to the hosts' own links"
+        )
+    if registry.method(scenario.protocol.name).trains_alone:
+        raise BadInput(
+            f"links.{name}: {scenario.protocol.name}'s clients use no network; take it out"
+        )
 
 
 def _check_hosts(scenario: Scenario) -> None:
@@ -122,7 +140,7 @@ def _check_star(scenario: Scenario) -> None:
     """Refuse methods that need a star, or data at the server, where the scenario has neither."""
     name = scenario.protocol.name
     method = registry.method(name)
-    if method.star_only and scenario.topology.kind != "star":
+    if method.star_only and "edge" in scenario.topology.roles:
         raise BadInput(
             f'protocol.name: {name} works between a cloud and its clients; use topology.kind "star"'
         )
@@ -138,8 +156,8 @@ def _check_sampling(scenario: Scenario, settings: Any) -> None:
     drawn, topology = getattr(settings, "clients_per_round", 0), scenario.topology
     if not drawn:
         return
-    there = topology.clients_per_institution or topology.clients
-    if there is None:
+    there = _fewest_clients(scenario)
+    if topology.kind == "cells":
         raise BadInput(
             "protocol.clients_per_round: in cells all clients take part; leave it out, or use a "
             "star or a tree"
@@ -149,6 +167,14 @@ def _check_sampling(scenario: Scenario, settings: Any) -> None:
             f"protocol.clients_per_round: {drawn} cannot be drawn of {there} clients; "
             f"give at most {there}, or 0 for all"
         )
+
+
+def _fewest_clients(scenario: Scenario) -> int:
+    """Return how many clients the server with the fewest has."""
+    topology = wiring.build_topology(scenario)
+    parents = [topology.nodeInfo(name) for name in topology.hosts()]
+    children = Counter(node["parent"] for node in parents if node["role"] == "client")
+    return min(children.values())
 
 
 def _check_shared_devices(scenario: Scenario) -> None:

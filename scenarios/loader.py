@@ -258,21 +258,22 @@ def _check_names(scenario: Scenario) -> None:
             f'task.labels_per_client: partition "{scenario.task.partition}" does not use it; '
             'take it out, or set task.partition = "labels-per-client"'
         )
-    sections = (
-        ("links", scenario.links, scenario.topology.tiers),
-        ("devices", scenario.devices, scenario.topology.roles),
+    topology = scenario.topology
+    sections: tuple[tuple[str, Iterable[str], Sequence[str], Sequence[str]], ...] = (
+        ("links", scenario.links, topology.tiers, topology.shared_links),
+        ("devices", scenario.devices, topology.roles, ()),
     )
-    for section, given, wanted in sections:
+    for section, given, wanted, possible in sections:
         for key in wanted:
             if key not in given:
                 raise BadInput(
-                    f"{section}.{key}: missing; a {scenario.topology.kind} needs it "
+                    f"{section}.{key}: missing; a {topology.kind} needs it "
                     f"(metronome profiles lists what it can name)"
                 )
         for key in given:
-            if key not in wanted:
+            if key not in (*wanted, *possible):
                 raise BadInput(
-                    f"{section}.{key}: a {scenario.topology.kind} has no such part; "
-                    f"it has {', '.join(wanted)}"
+                    f"{section}.{key}: a {topology.kind} has no such part; "
+                    f"it has {', '.join((*wanted, *possible))}"
                 )
     check_consistency(scenario, protocol_settings(scenario))

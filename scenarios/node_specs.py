@@ -15,7 +15,7 @@ from scenarios import quantities, wiring
 from scenarios.schema import Device, MixedDevice, Role, Scenario
 from scenarios.task_facts import TaskFacts
 
-Addresses = Mapping[str, Mapping[str, str]]  # host -> switch -> address
+Addresses = Mapping[str, Mapping[str, str]]  # host -> network -> address
 
 
 @dataclass(frozen=True)
@@ -125,28 +125,32 @@ def _check_everybody_has_work(relations: Relations) -> None:
     for name, below in relations.children.items():
         if relations.roles[name] != "client" and not below:
             raise BadInput(
-                f"topology: {name} would serve nobody; give every cell a client of its own "
-                "(topology.alone, or topology.overlaps)"
+                f"topology: {name} would serve nobody; give it clients (topology.alone or "
+                "topology.overlaps for a cell, topology.hosts in a graph)"
             )
 
 
 def _addresses(links: Sequence[LinkSpec]) -> Addresses:
-    """Give each switch a /16 network, 10.<switch>.<host>, and each host an address on it."""
-    switches: dict[str, int] = {}
+    """Give each switch a /16 network, 10.<switch>.<host>, and each host an address on it.
+
+    The routers of a graph have one network together.
+    """
+    networks: dict[str, int] = {}
     used: dict[str, int] = {}
     addresses: dict[str, dict[str, str]] = {}
     for link in links:
-        number = switches.setdefault(link.switch, len(switches))
-        used[link.switch] = host = used.get(link.switch, 0) + 1
+        network = link.network_name
+        number = networks.setdefault(network, len(networks))
+        used[network] = host = used.get(network, 0) + 1
         address = f"10.{number}.{host // 256}.{host % 256}"
-        addresses.setdefault(link.host, {})[link.switch] = address
+        addresses.setdefault(link.host, {})[network] = address
     return addresses
 
 
 def _address(addresses: Addresses, name: str, server: str) -> str:
-    """Return the server's address on the switch that it shares with the node."""
+    """Return the server's address in the network that it shares with the node."""
     return next(
-        addresses[server][switch] for switch in addresses[name] if switch in addresses[server]
+        addresses[server][network] for network in addresses[name] if network in addresses[server]
     )
 
 

@@ -7,7 +7,7 @@ from contracts.plan import CellPlan, Limits, Plan, size_of
 from contracts.training import TrainingSettings
 from learning.data.main_classes import main_classes
 from protocols import registry
-from scenarios import loader, quantities, timeline, traffic, transport, wiring
+from scenarios import graph_hosts, loader, quantities, timeline, traffic, transport, wiring
 from scenarios.node_specs import node_specs
 from scenarios.schema import Scenario
 from scenarios.task_facts import TaskFacts
@@ -51,6 +51,8 @@ def plan(scenario: Scenario, facts: TaskFacts, run: str, trainer: str) -> Plan:
         further_rounds=scenario.further_rounds,
         slow_start_after_idle=scenario.transport.slow_start_after_idle,
         socket_buffer=None if buffer is None else quantities.size_in_bytes(buffer),
+        trunks=wiring.trunk_specs(scenario.topology),
+        routes=graph_hosts.routes(scenario.topology),
     )
     _check_that_messages_fit(made)
     return made

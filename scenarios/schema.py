@@ -8,7 +8,19 @@ from pydantic import AfterValidator, ConfigDict, Field, model_validator
 from scenarios import quantities
 from scenarios.cells import cells_by_client
 from scenarios.events import Event, Mobility, Traffic
-from scenarios.sections import Bound, Count, Link, Section, Size, Tier, TierLink, Time
+from scenarios.sections import (
+    AnyLink,
+    Bound,
+    Count,
+    Link,
+    Rate,
+    Section,
+    Shared,
+    Size,
+    Tier,
+    TierLink,
+    Time,
+)
 from scenarios.server_data import ServerData
 from scenarios.transport import Transport
 
@@ -81,13 +93,23 @@ _NUMBERS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "tree": (("institutions", "clients_per_institution"), ()),
     "star": (("clients",), ()),
     "cells": (("cells", "alone"), ("overlap", "overlaps", "cloud")),
+    "graph": (("file", "hosts"), ("clients_per_institution", "rate")),
 }
 
 
-class Topology(Section):
-    """Which nodes there are: `tree` (cloud, institutions, clients), `star`, or `cells`."""
+class GraphHost(Section):
+    """One or more hosts at a node of a graph; clients name their institution if there are any."""
 
-    kind: Literal["tree", "star", "cells"]
+    role: Role
+    at: str
+    count: Annotated[int, Field(ge=1, le=MOST_CLIENTS)] = 1
+    parent: str | None = None
+
+
+class Topology(Section):
+    """Which nodes there are: `tree` (cloud, institutions, clients), `star`, `cells` or `graph`."""
+
+    kind: Literal["tree", "star", "cells", "graph"]
     institutions: Annotated[int, Field(ge=1, le=MOST_INSTITUTIONS)] | None = None
     clients_per_institution: Count | None = None
     clients: Count | None = None
@@ -100,6 +122,9 @@ class Topology(Section):
     )
     overlaps: list[Overlap] | None = None  # further overlaps, given one by one
     cloud: bool | None = None  # whether there is a cloud above the edge servers
+    file: str | None = None  # of a graph: its name or file
+    rate: Rate | None = None  # of a graph's links that have none of their own
+    hosts: Annotated[list[GraphHost], Field(min_length=1)] | None = None  # of a graph
 
     @model_validator(mode="after")
     def _has_its_numbers(self) -> "Topology":
@@ -113,6 +138,8 @@ class Topology(Section):
         for place in self.overlaps or ():
             if max(place.cells) > (self.cells or 0) or len(set(place.cells)) < len(place.cells):
                 raise ValueError(f"overlaps: {place.cells} are not different cells of {self.cells}")
+        if [host.role for host in self.hosts or ()].count("cloud") != (self.kind == "graph"):
+            raise ValueError('a graph needs one host with role = "cloud"')
         if not 0 < self.client_count <= MOST_CLIENTS:
             raise ValueError(
                 f"{self.client_count} clients: give at least 1 and at most {MOST_CLIENTS}"
@@ -124,7 +151,15 @@ class Topology(Section):
         """The number of clients."""
         if self.kind == "cells":
             return len(self.cells_by_client)
-        return self.clients or (self.institutions or 0) * (self.clients_per_institution or 0)
+        beside = self.institution_count * (self.clients_per_institution or 0)
+        placed = sum(host.count for host in self.hosts or () if host.role == "client")
+        return (self.clients or 0) + beside + placed
+
+    @property
+    def institution_count(self) -> int:
+        """The number of institutions."""
+        placed = sum(host.count for host in self.hosts or () if host.role == "edge")
+        return self.institutions or placed
 
     @property
     def cells_by_client(self) -> list[tuple[int, ...]]:
@@ -135,18 +170,24 @@ class Topology(Section):
     @property
     def roles(self) -> tuple[Role, ...]:
         """The roles of the nodes, lowest first."""
-        if self.kind == "star":
-            return ("client", "cloud")
-        return (
-            ("client", "edge", "cloud") if self.kind == "tree" or self.cloud else ("client", "edge")
-        )
+        if self.kind == "cells" and not self.cloud:
+            return ("client", "edge")
+        below = self.kind == "cells" or self.institution_count
+        return ("client", "edge", "cloud") if below else ("client", "cloud")
 
     @property
     def tiers(self) -> tuple[Tier, ...]:
         """The tiers of the links, lowest first."""
-        if self.kind == "star":
+        if "edge" not in self.roles:
             return ("client-cloud",)
         return ("client-edge", "edge-cloud") if "cloud" in self.roles else ("client-edge",)
+
+    @property
+    def shared_links(self) -> tuple[Shared, ...]:
+        """What may be shaped besides: the servers' own attachments, and the air of cells."""
+        edge: Shared = "cell" if self.kind == "cells" else "edge"
+        names: dict[Role, Shared] = {"edge": edge, "cloud": "cloud"}
+        return tuple(names[role] for role in self.roles if role in names)
 
 
 class ComputingCosts(Section):
@@ -253,7 +294,7 @@ class Scenario(Section):
     task: Task
     protocol: Protocol
     topology: Topology
-    links: dict[Tier, TierLink]
+    links: dict[AnyLink, TierLink]
     devices: dict[Role, Device]
     hosts: dict[str, Host] = Field(default_factory=dict)
     transport: Transport = Transport()

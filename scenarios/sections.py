@@ -54,6 +54,8 @@ Share = Annotated[str | float, _checked_by(quantities.share)]
 Size = Annotated[str | int, _checked_by(quantities.size_in_bytes)]
 Count = Annotated[int, Field(ge=1)]
 Tier = Literal["client-edge", "edge-cloud", "client-cloud"]
+Shared = Literal["cloud", "edge", "cell"]  # what a server or a cell has for all that cross it
+AnyLink = Literal["client-edge", "edge-cloud", "client-cloud", "cloud", "edge", "cell"]
 
 
 class Section(BaseModel):
@@ -73,6 +75,7 @@ class Link(Section):
     jitter: Delay = "0ms"
     loss: Share = 0.0
     queue: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
+    queueing: Literal["fifo", "fq_codel"] = "fifo"
     trace: str | None = None  # name or file: rates (delays, losses) over time
     trace_offset: Literal["none", "random"] = "none"  # where links start in it
 
@@ -86,9 +89,19 @@ class Link(Section):
             raise ValueError("jitter must not exceed delay")
         if self.trace is not None and (self.rate or self.rate_up):
             raise ValueError("a trace has the rates; take out either trace or rate")
+        if self.queueing == "fq_codel" and self._delays_or_loses:
+            raise ValueError(
+                'queueing "fq_codel" needs a link without delay, jitter, loss and trace (the '
+                "kernel keeps those in a queue of their own); put them on another link"
+            )
         if self.trace is None and self.trace_offset != "none":
             raise ValueError("trace_offset is of a trace, and there is none; take it out")
         return self
+
+    @property
+    def _delays_or_loses(self) -> bool:
+        delay, loss = quantities.seconds(self.delay), quantities.share(self.loss)
+        return bool(delay or loss or self.trace is not None)
 
 
 class MixedLink(Link):

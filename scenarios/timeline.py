@@ -16,7 +16,7 @@ from contracts.timeline import (
 )
 from netem.shaping import needs_netem
 from protocols import registry
-from scenarios import wiring
+from scenarios import link_shapes, wiring
 from scenarios.events import Crash, Event, LinkChange, Outage, Restart, ScheduledHandover
 from scenarios.quantities import seconds
 from scenarios.schema import Scenario
@@ -76,7 +76,7 @@ def _planned(scenario: Scenario, event: Event, links: Sequence[LinkSpec]) -> Tim
                 hold=seconds(event.hold),
             )
         case LinkChange():
-            up, down = wiring.shapes(event)
+            up, down = link_shapes.shapes(event)
             names = _affected_links(event, links)
             return LinkChangeEvent(at=at, links=names, up=up, down=down, profile=event.profile)
         case Outage():
@@ -144,7 +144,7 @@ def _check_structure(
         (link.tier, old, new)
         for link in links
         if link.name in affected
-        for old, new in zip((link.up, link.down), wiring.shapes(event), strict=True)
+        for old, new in zip((link.up, link.down), link_shapes.shapes(event), strict=True)
         if old is not None
     ]
     for tier, old, new in pairs:

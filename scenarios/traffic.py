@@ -20,7 +20,7 @@ def check(scenario: Scenario) -> None:
         for key, host in (("from", flow.sender), ("to", flow.to)):
             if host not in hosts:
                 raise BadInput(f'{place}.{key}: no host "{host}"; {did_you_mean(host, hosts)}')
-        near = [h for h in hosts if h != flow.sender and _shared_switches(flow.sender, h, links)]
+        near = [h for h in hosts if h != flow.sender and _shared_networks(flow.sender, h, links)]
         if flow.to not in near:
             raise BadInput(
                 f"{place}.to: no switch connects {flow.sender} with {flow.to}, and hosts do not "
@@ -34,7 +34,7 @@ def plan_flows(scenario: Scenario, links: Sequence[LinkSpec]) -> tuple[Flow, ...
         Flow(
             sender=flow.sender,
             receiver=flow.to,
-            switch=_shared_switches(flow.sender, flow.to, links)[0],
+            **_ends(flow.sender, flow.to, links),
             kind=flow.kind,
             rate=bits_per_second(flow.rate),
             on=None if flow.on is None else seconds(flow.on),
@@ -46,7 +46,17 @@ def plan_flows(scenario: Scenario, links: Sequence[LinkSpec]) -> tuple[Flow, ...
     )
 
 
-def _shared_switches(one: str, other: str, links: Sequence[LinkSpec]) -> list[str]:
-    """Return the switches that both hosts have a link to."""
-    there = {link.switch for link in links if link.host == other}
-    return [link.switch for link in links if link.host == one and link.switch in there]
+def _ends(sender: str, receiver: str, links: Sequence[LinkSpec]) -> dict[str, str]:
+    """Return the network between two hosts and their switches there, as a Flow has them."""
+    network = _shared_networks(sender, receiver, links)[0]
+    at = {link.host: link.switch for link in links if link.network_name == network}
+    if network == at[sender]:
+        return {"switch": network}
+    return {"switch": at[sender], "receiver_switch": at[receiver], "network": network}
+
+
+def _shared_networks(one: str, other: str, links: Sequence[LinkSpec]) -> list[str]:
+    """Return the networks that both hosts have a link to."""
+    there = {link.network_name for link in links if link.host == other}
+    ours = [link.network_name for link in links if link.host == one]
+    return [network for network in ours if network in there]

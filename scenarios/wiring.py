@@ -2,53 +2,21 @@
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
-from contracts.errors import BadInput
-from contracts.links import LinkSpec, Shape
+from contracts.links import LinkSpec
 from contracts.traces import Trace
 from netem import topologies
-from netem.shaping import default_queue, frames_in_flight
+from netem.shaping import SHARED_QUEUE
 from protocols import registry
-from scenarios import link_draws, quantities, trace_files
+from scenarios import graph_hosts, link_draws, trace_files
 from scenarios.events import ScheduledHandover
-from scenarios.schema import Scenario
-from scenarios.sections import Link, Tier
+from scenarios.link_shapes import shapes
+from scenarios.schema import Scenario, Topology
+from scenarios.sections import Link, Shared, Tier
 
-
-def shapes(link: Link) -> tuple[Shape, Shape]:
-    """Return the link's shapes upwards (towards the upper tier) and downwards."""
-    if link.trace is not None:
-        return _traced_shapes(link, trace_files.load(link.trace))
-    delay, jitter = quantities.seconds(link.delay), quantities.seconds(link.jitter)
-
-    def shape(rate_text: str | None) -> Shape:
-        rate = quantities.bits_per_second(rate_text) if rate_text else None
-        queue = link.queue or default_queue(rate, delay)
-        return Shape(rate, delay, jitter, quantities.share(link.loss), queue)
-
-    return shape(link.rate_up or link.rate), shape(link.rate_down or link.rate)
-
-
-def _traced_shapes(link: Link, trace: Trace) -> tuple[Shape, Shape]:
-    """Return the shapes of the trace's first row, with a queue long enough for all of its rows."""
-    first, own_delay = trace.first, quantities.seconds(link.delay)
-    jitter, loss = quantities.seconds(link.jitter), quantities.share(link.loss)
-    delays = [own_delay if row.delay is None else row.delay for row in trace.rows]
-    if jitter > min(delays):
-        raise BadInput(f'trace "{link.trace}": a delay in it is below the jitter; lower the jitter')
-    delay = own_delay if first.delay is None else first.delay
-    loss = loss if first.loss is None else first.loss
-
-    def shape(rate: float, highest: float) -> Shape:
-        queue = link.queue or default_queue(highest, max(delays))
-        queue += frames_in_flight(highest, max(delays) + jitter)
-        return Shape(rate, delay, jitter, loss, queue, varies=True)
-
-    return (
-        shape(first.rate_up, max(row.rate_up for row in trace.rows)),
-        shape(first.rate_down, max(row.rate_down for row in trace.rows)),
-    )
+GRAPH_NETWORK = "wan"  # all hosts at the routers of a graph have addresses in this network
 
 
 def traces(scenario: Scenario) -> dict[str, Trace]:
@@ -98,10 +66,13 @@ def later_cells(scenario: Scenario) -> list[list[int]]:
 def topology_numbers(scenario: Scenario) -> dict[str, Any]:
     """Return the arguments of the scenario's Mininet topology, as plan.json keeps them."""
     topology = scenario.topology
+    if topology.kind == "graph":
+        return graph_hosts.topology_numbers(topology)
     if topology.kind != "cells":
         return topology.model_dump(exclude={"kind"}, exclude_none=True)
     homes = [list(home) for home in topology.cells_by_client]
-    numbers = {"cells": topology.cells, "cloud": bool(topology.cloud), "homes": homes}
+    numbers: dict[str, Any] = {"cells": topology.cells, "cloud": bool(topology.cloud)}
+    numbers["homes"] = homes
     visits = [
         [cell for cell in cells if cell not in home]
         for cells, home in zip(later_cells(scenario), homes, strict=True)
@@ -114,7 +85,7 @@ def build_topology(scenario: Scenario) -> Any:
     return topologies.build(scenario.topology.kind, topology_numbers(scenario))
 
 
-def link_of(scenario: Scenario, host: str, switch: str, tier: Tier) -> Link:
+def link_of(scenario: Scenario, host: str, switch: str, tier: Tier | Shared) -> Link:
     """Return a host's own link, if it has one, or the tier's, or the one it draws there."""
     own = scenario.hosts.get(host)
     if own is not None and own.link is not None:
@@ -123,14 +94,40 @@ def link_of(scenario: Scenario, host: str, switch: str, tier: Tier) -> Link:
 
 
 def link_specs(topology: Any, scenario: Scenario) -> tuple[LinkSpec, ...]:
-    """Return every link of the topology with the shapes that the scenario gives for its tier."""
+    """Return every host's link with the shapes that the scenario gives for its tier."""
     specs = []
     for host, switch, parameters in topology.links(sort=False, withInfo=True):
+        if parameters.get("trunk"):
+            continue
         tier = parameters.get("tier")
         if tier is None:
-            specs.append(LinkSpec(host, switch, tier, None, None, None))
+            specs.append(_attachment(scenario, host, switch, topology.nodeInfo(host)["role"]))
             continue
         link = link_of(scenario, host, switch, tier)
         row = _first_row(link, f"{host}-{switch}", scenario.seed)
         specs.append(LinkSpec(host, switch, tier, link.profile, *shapes(link), link.trace, row))
-    return tuple(specs)
+    routers = graph_hosts.router_names(scenario.topology)
+    return tuple(
+        replace(spec, network=GRAPH_NETWORK) if spec.switch in routers else spec for spec in specs
+    )
+
+
+def trunk_specs(topology: Topology) -> tuple[LinkSpec, ...]:
+    """Return the links between the routers of a graph; none for other topologies."""
+    return tuple(
+        LinkSpec(first, second, None, None, up, down, shared=f"{first}-{second}")
+        for first, second, (up, down) in graph_hosts.trunks(topology)
+    )
+
+
+def _attachment(scenario: Scenario, server: str, switch: str, role: Shared) -> LinkSpec:
+    """Return a server's link to its own switch, shaped if the scenario says what is shared there.
+
+    What the server sends leaves its host: towards the server is `down` here.
+    """
+    shared: Shared = "cell" if scenario.topology.kind == "cells" and role == "edge" else role
+    if shared not in scenario.links:
+        return LinkSpec(server, switch, None, None, None, None)
+    link = link_draws.draw(scenario.links[shared], scenario.seed, f"{server}-{switch}")
+    up, down = shapes(link, SHARED_QUEUE)
+    return LinkSpec(server, switch, None, link.profile, down, up, shared=f"links.{shared}")

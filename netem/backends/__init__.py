@@ -94,6 +94,8 @@ def missing_for_native(links: list[LinkSpec], capabilities: Capabilities) -> str
         missing.append("HTB (links with a rate need it)")
     if any(map(shaping.needs_netem, shapes)) and not capabilities.netem:
         missing.append("netem (links with latency, jitter or loss need it)")
+    if any(shape.queueing == "fq_codel" for shape in shapes) and not capabilities.fq_codel:
+        missing.append("fq_codel (links with that queueing need it)")
     wanted = sorted({link.congestion for link in links if link.congestion})
     missing += [f"congestion control {name}" for name in wanted if not congestion_is_there(name)]
     return f"this kernel lacks {', '.join(missing)}" if missing else ""

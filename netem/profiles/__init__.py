@@ -30,3 +30,9 @@ def tables() -> dict[str, Path]:
 def traces() -> dict[str, Path]:
     """Return the file of every named trace."""
     return {path.stem: path for path in sorted((_FOLDER / "traces").glob("*.csv"))}
+
+
+@cache
+def graphs() -> dict[str, Path]:
+    """Return the file of every named graph."""
+    return {path.stem: path for path in sorted((_FOLDER / "graphs").glob("*.*ml"))}

@@ -92,7 +92,7 @@ class BackgroundTraffic:
 
 def _started(plan: "Plan", network: "Network") -> Iterator[_RunningFlow]:
     for number, flow in enumerate(plan.traffic):
-        address = plan.node(flow.receiver).addresses[flow.switch]
+        address = plan.node(flow.receiver).addresses[flow.network or flow.switch]
         target = address, _FIRST_PORT + number
         sink = _open_sink(network, flow.receiver, target)
         sent = mmap.mmap(-1, mmap.PAGESIZE)  # shared with the process that is forked next

@@ -5,6 +5,7 @@ from typing import Any
 
 from contracts.control import Listen, Listening, Measure, Measured
 from contracts.links import LinkSpec
+from contracts.paths import end_to_end
 from contracts.plan import Plan
 from netem import probe
 from nodes.launch.processes import NodeProcesses
@@ -16,22 +17,23 @@ def probe_links(plan: Plan, processes: NodeProcesses) -> list[dict[str, Any]]:
     """Measure one link of every kind in use, between the hosts that will use it."""
     found = []
     for link in links_to_probe(plan):
-        server = plan.server_across(link)
-        if link.up is None or link.down is None or server is None:
+        server, path = plan.server_across(link), end_to_end(plan.path(link))
+        if path is None or server is None:
             continue
-        address = server.addresses[link.switch]
+        address = server.addresses[link.network_name]
         processes.order(server.name, Listen(address))
         processes.answer(server.name, Listening)
-        trip = probe.expected_round_trip(link.up, link.down)
-        upload, download = (probe.probe_bytes(way, trip) for way in (link.up, link.down))
+        trip = probe.expected_round_trip(*path)
+        upload, download = (probe.probe_bytes(way, trip) for way in path)
         processes.order(link.host, Measure(address, upload, download))
-        found.append(probe.record(link, processes.answer(link.host, Measured), plan.socket_buffer))
+        measured = processes.answer(link.host, Measured)
+        found.append(probe.record(link, path, measured, plan.socket_buffer))
     return found
 
 
 def links_to_probe(plan: Plan) -> list[LinkSpec]:
     """Return one link of every kind; of a tier with very many kinds some, from slow to fast."""
-    kinds = {(link.tier, link.up, link.down): link for link in reversed(plan.links)}
+    kinds = {(link.tier, end_to_end(plan.path(link))): link for link in reversed(plan.links)}
     by_tier: dict[str | None, list[LinkSpec]] = {}
     for link in kinds.values():
         by_tier.setdefault(link.tier, []).append(link)

@@ -7,8 +7,10 @@ from statistics import fmean
 from typing import Any
 
 from contracts.events import Phase
+from contracts.links import LinkSpec
 from contracts.plan import Plan
 from reports.bottleneck.critical_path import Step
+from reports.bottleneck.shared_replay import DISTANCE, SharedReplay
 from reports.bottleneck.used_links import DIRECTION_OF_PHASE, UsedLinks
 from reports.records.events import Event
 
@@ -61,8 +63,13 @@ class Attribution:
         return {key: round(seconds[key] / self.seconds, 4) for key in largest}
 
 
-def attribute_time(steps: Iterable[Step], plan: Plan) -> Attribution:
-    """Assign transfers to their link and its tier, and all other steps to the node and its role."""
+def attribute_time(
+    steps: Iterable[Step], plan: Plan, sharing: SharedReplay | None = None
+) -> Attribution:
+    """Assign transfers to their link and its tier, and all other steps to the node and its role.
+
+    While a shared link limited a transfer, its time is that link's.
+    """
     links = UsedLinks(plan)
     roles = {node.name: node.role for node in plan.nodes}
     found = Attribution()
@@ -74,12 +81,26 @@ def attribute_time(steps: Iterable[Step], plan: Plan) -> Attribution:
         link = links.link(step.node, step.peer) if step.phase in DIRECTION_OF_PHASE else None
         if link is not None and link.tier is not None:
             place, phase = link.tier, DIRECTION_OF_PHASE[step.phase]
-            found.by_link[link.name][phase] += seconds
-        found.by_tier[place] += seconds
-        part = found.parts.setdefault((place, phase), Part(place, phase))
-        part.seconds += seconds
-        part.by_node[step.node] += seconds
+            for limit, share in sharing.limits(step) if sharing else ():
+                booked = share * (step.end - step.start)
+                _book(found, limit.place or place, phase, step.node, booked, limit)
+                seconds -= booked
+            if plan.trunks:  # the rest is delay, of many links
+                place, link = DISTANCE, None
+        _book(found, place, phase, step.node, seconds, link)
     return found
+
+
+def _book(
+    found: Attribution, place: str, phase: str, node: str, seconds: float, link: LinkSpec | None
+) -> None:
+    """Add some seconds of a node to a place, and to the link that they were spent on."""
+    if link is not None and link.place is not None:
+        found.by_link[link.name][phase] += seconds
+    found.by_tier[place] += seconds
+    part = found.parts.setdefault((place, phase), Part(place, phase))
+    part.seconds += seconds
+    part.by_node[node] += seconds
 
 
 def mean_seconds_by_node(

@@ -7,6 +7,7 @@ from reports.bottleneck.attribution import attribute_time, mean_seconds_by_node
 from reports.bottleneck.critical_path import Step
 from reports.bottleneck.replay import Replay
 from reports.bottleneck.sentence import bottleneck_sentence
+from reports.bottleneck.shared_replay import SharedReplay
 from reports.bottleneck.stragglers import stragglers
 from reports.bottleneck.what_if import what_ifs
 from reports.records.events import Event
@@ -21,12 +22,17 @@ def bottleneck(
     steps = [step for path in critical_paths.values() for step in path]
     if plan is None or not steps:
         return {}
-    attributed = attribute_time(steps, plan)
-    tried = list(what_ifs(attributed, Replay(events, plan), plan))
+    sharing = SharedReplay(events, plan) if plan.shares_links else None
+    attributed = attribute_time(steps, plan, sharing)
+    tried = list(what_ifs(attributed, sharing or Replay(events, plan), plan))
     late = stragglers(events, steps)
     return {
         "sentence": bottleneck_sentence(
-            attributed, tried, mean_seconds_by_node(events, plan), plan
+            attributed,
+            tried,
+            mean_seconds_by_node(events, plan),
+            plan,
+            sharing.most_at_once if sharing else {},
         ),
         **attributed.tables(),
         "stragglers": [

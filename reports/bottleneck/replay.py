@@ -16,6 +16,7 @@ from functools import cache
 from math import inf
 
 from contracts.events import Phase
+from contracts.links import Shape
 from contracts.plan import Plan
 from netem.transfer_time import Transfer
 from reports.bottleneck.used_links import DIRECTION_OF_PHASE, UP, UsedLinks
@@ -65,10 +66,14 @@ class Replay:
         self._waits = list(_waits(self._events))
         self._outages = [(e.start, e.end) for e in events if e.phase == Phase.OUTAGE]
         self._rounds = list(_rounds(events, self._events, set(plan.tops)))
+        ends = [event.end for event in self._events]
+        self.recorded_seconds = self._last_end(ends)
 
     def elapsed(self, change: Change) -> float:
         """Return the seconds until the last finished round would have ended."""
-        ends = self._ends(change)
+        return self._last_end(self._ends(change))
+
+    def _last_end(self, ends: Sequence[float]) -> float:
         return max((max(ends[i] for i in of) + gap for of, gap in self._rounds), default=0.0)
 
     def _ends(self, change: Change) -> list[float]:
@@ -94,8 +99,7 @@ class Replay:
     def _changed_length(self, event: Event, change: Change) -> float:
         if event.phase not in DIRECTION_OF_PHASE:
             return event.seconds / change.speed_up_of(event.phase)
-        link = self._links.of(event)
-        shapes = self._links.shapes(link, event.start, event.end) if link else None
+        shapes = self._shapes(event)
         if shapes is None:
             return event.seconds
         up, down = shapes
@@ -108,6 +112,11 @@ class Replay:
         # When packets are lost or reordered, TCP needs round trips to recover.
         erratic = (own.jitter > 0 or own.loss > 0) and not self._was_cut(event)
         return _changed(event.seconds, was, now, change.delay if erratic else 1.0)
+
+    def _shapes(self, event: Event) -> tuple[Shape, Shape] | None:
+        """Return how a transfer's link was shaped at the time."""
+        link = self._links.of(event)
+        return self._links.shapes(link, event.start, event.end) if link else None
 
     def _was_cut(self, event: Event) -> bool:
         """Whether an outage fell into this phase: its length is fixed by the timeline."""

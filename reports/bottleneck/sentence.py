@@ -13,6 +13,7 @@ from reports.bottleneck.attribution import (
     phase_or_both_directions,
 )
 from reports.bottleneck.replay import Change
+from reports.bottleneck.shared_words import shared_words
 from reports.bottleneck.used_links import DOWN, UP
 from reports.bottleneck.what_if import WhatIf
 
@@ -23,14 +24,23 @@ Usual = Mapping[tuple[str, str], Mapping[str, float]]  # see mean_seconds_by_nod
 
 
 def bottleneck_sentence(
-    attributed: Attribution, tried: Iterable[WhatIf], usual: Usual, plan: Plan
+    attributed: Attribution,
+    tried: Iterable[WhatIf],
+    usual: Usual,
+    plan: Plan,
+    at_once: Mapping[tuple[str, str], int],
 ) -> str:
-    """Return, for example: 61 % of the time is inst3's uplink to the cloud; at 40 Mbit/s ..."""
+    """Return, for example: 61 % of the time is inst3's uplink to the cloud; at 40 Mbit/s ...
+
+    `at_once` is how many transfers a shared link limited together at most, by place and direction.
+    """
     part = _largest(attributed)
     share = f"{100 * part.seconds / attributed.seconds:.0f} %"
-    culprit = _culprit(part, usual)
-    words = f"{share} of the time is {_words(part, culprit, plan)}"
-    fitting = [what for what in tried if _fits(what.change, part)]
+    shared = shared_words(part, plan, at_once)
+    culprit = None if shared else _culprit(part, usual)
+    words = f"{share} of the time is {shared or _words(part, culprit, plan)}"
+    is_trunk = any(trunk.place == part.place for trunk in plan.trunks)
+    fitting = [what for what in tried if _fits(what.change, part, is_trunk)]
     best = max(fitting, key=lambda what: what.saving, default=None)
     if best is None:
         return f"{words}."
@@ -70,15 +80,15 @@ def _culprit(part: Part, usual: Usual) -> str | None:
     return name if own > _SLOWER * others else None
 
 
-def _fits(change: Change, part: Part) -> bool:
-    """Whether a change affects this part and nothing else."""
+def _fits(change: Change, part: Part, both_ways: bool) -> bool:
+    """Whether a change affects this part and nothing else; some links change only both ways."""
     if change.place != part.place:
         return False
     rates = (change.rate_up > 1, change.rate_down > 1)
     wanted = {UP: (True, False), DOWN: (False, True), BOTH_DIRECTIONS: (True, True)}.get(part.phase)
     if wanted is None:
         return rates == (False, False) and change.delay == 1 and change.speed_up_of(part.phase) > 1
-    return rates == wanted or change.delay < 1
+    return rates == ((True, True) if both_ways else wanted) or change.delay < 1
 
 
 def _words(part: Part, node: str | None, plan: Plan) -> str:
@@ -102,7 +112,7 @@ def _whose(role: str, plan: Plan) -> str:
 
 
 def _server(plan: Plan) -> str:
-    return "institution" if plan.topology == "tree" else "edge server"
+    return "edge server" if plan.topology == "cells" else "institution"
 
 
 def _places(part: Part, plan: Plan) -> list[str]:

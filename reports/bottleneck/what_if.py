@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from contracts.events import Phase
-from contracts.links import Shape
+from contracts.links import Hop, Shape
 from contracts.plan import Plan
 from reports.bottleneck.attribution import Attribution, is_transfer
 from reports.bottleneck.replay import Change, Replay
+from reports.bottleneck.shared_replay import DISTANCE
 from reports.bottleneck.used_links import DOWN, UP
 from reports.wording import rate
 
@@ -43,8 +44,8 @@ def what_ifs(attributed: Attribution, replay: Replay, plan: Plan) -> Iterator[Wh
     was = replay.elapsed(Change(""))
     beside = {name for flow in plan.traffic for name in (flow.first_link, flow.last_link)}
     erratic = {
-        link.tier
-        for link in plan.links
+        link.place
+        for link in (*plan.links, *plan.trunks)
         for way in (link.up, link.down)
         if way and (way.jitter or way.loss or way.varies or link.name in beside)
     }
@@ -67,14 +68,22 @@ def _changes(attributed: Attribution, plan: Plan) -> Iterator[tuple[Change, str]
 
 
 def _link_changes(tier: str, ways: set[str], plan: Plan) -> Iterator[tuple[Change, str]]:
-    up = {link.up for link in plan.links if link.tier == tier and link.up}
-    down = {link.down for link in plan.links if link.tier == tier and link.down}
-    if UP in ways and (words := _twice(up)):
+    if tier == DISTANCE:
+        yield Change(tier, delay=0.5), "with half of all delays"
+        return
+    links = [link for link in (*plan.links, *plan.trunks) if link.place == tier]
+    hops = [Hop(link, leaves_host=link.tier is not None) for link in links]
+    up = {hop.to_server for hop in hops if hop.to_server}
+    down = {hop.from_server for hop in hops if hop.from_server}
+    is_trunk = links[0].is_trunk  # updates may cross one in both directions
+    if UP in ways and not is_trunk and (words := _twice(up)):
         yield Change(tier, rate_up=2.0), f"at {words}"
-    if DOWN in ways and (words := _twice(down)):
+    if DOWN in ways and not is_trunk and (words := _twice(down)):
         yield Change(tier, rate_down=2.0), f"at {words}"
-    if ways >= {UP, DOWN} and (words := _twice(up | down)):
+    if (is_trunk or ways >= {UP, DOWN}) and (words := _twice(up | down)):
         yield Change(tier, rate_up=2.0, rate_down=2.0), f"at {words} both ways"
+    if links[0].shared or plan.trunks:
+        return  # its delay is not booked there
     delays = {shape.delay for shape in up | down}
     if max(delays, default=0.0) > 0:
         one = len(delays) == 1 and not any(shape.varies for shape in up | down)

@@ -68,7 +68,8 @@ def test_figures_name_the_larger_of_the_two_rate_errors() -> None:
     shape = Shape(rate=10e6, delay=0.0, jitter=0, loss=0, queue=64)
     link = LinkSpec("client1", "wan", "client-cloud", "lan", shape, shape)
 
-    found = probe.record(link, Measured(0.0005, rate_up=9.9e6, rate_down=10.5e6))
+    measured = Measured(0.0005, rate_up=9.9e6, rate_down=10.5e6)
+    found = probe.record(link, (shape, shape), measured)
 
     assert found["rate_error"] == pytest.approx(0.05)
 
@@ -80,8 +81,8 @@ def test_a_rate_that_a_probe_cannot_reach_is_not_judged() -> None:
     link = LinkSpec("client1", "wan", "client-cloud", None, up=thin, down=fat)
     measured = Measured(0.15, rate_up=9.9e6, rate_down=0.2e9)
 
-    found = probe.record(link, measured)
-    cramped = probe.record(link, measured, socket_buffer=64_000)
+    found = probe.record(link, (thin, fat), measured)
+    cramped = probe.record(link, (thin, fat), measured, socket_buffer=64_000)
 
     assert found["rate_error"] == pytest.approx(-0.01), "of the direction up alone"
     assert cramped["rate_error"] is None

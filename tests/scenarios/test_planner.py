@@ -11,7 +11,7 @@ from contracts.plan import Limits, Plan
 from netem import shaping, topologies
 from protocols import registry
 from protocols.costs import StepCosts
-from scenarios import loader, planner, wiring
+from scenarios import link_shapes, loader, planner
 from scenarios.schema import MOST_CLIENTS, MOST_INSTITUTIONS
 from scenarios.sections import Link
 from scenarios.task_facts import TaskFacts
@@ -155,7 +155,7 @@ def test_every_interface_has_a_name_that_linux_takes(kind: str, numbers: dict[st
 
 
 def test_up_leaves_the_host_and_down_reaches_it() -> None:
-    up, down = wiring.shapes(Link(rate_up="1mbit", rate_down="8mbit", delay="20ms", loss="1%"))
+    up, down = link_shapes.shapes(Link(rate_up="1mbit", rate_down="8mbit", delay="20ms", loss="1%"))
 
     assert (up.rate, down.rate) == (1e6, 8e6)
     assert (up.delay, up.loss) == (down.delay, down.loss) == (0.02, 0.01)
@@ -172,31 +172,31 @@ def test_only_links_with_a_tier_are_shaped() -> None:
 
 def test_the_queue_is_one_bandwidth_delay_product_of_the_round_trip() -> None:
     # 100 Mbit/s and 2 x 50 ms are 10 Mbit, 1.25 MB, 825.6 frames of 1514 bytes
-    up, _ = wiring.shapes(Link(rate="100mbit", delay="50ms"))
+    up, _ = link_shapes.shapes(Link(rate="100mbit", delay="50ms"))
 
     assert up.queue == 826
 
 
 def test_each_direction_has_its_own_queue() -> None:
-    up, down = wiring.shapes(Link(rate_up="50mbit", rate_down="200mbit", delay="30ms"))
+    up, down = link_shapes.shapes(Link(rate_up="50mbit", rate_down="200mbit", delay="30ms"))
 
     assert (up.queue, down.queue) == (248, 991)
 
 
 def test_a_short_link_still_has_room_for_a_burst() -> None:
-    up, _ = wiring.shapes(Link(rate="1mbit", delay="1ms"))
+    up, _ = link_shapes.shapes(Link(rate="1mbit", delay="1ms"))
 
     assert up.queue == shaping.SHORTEST_QUEUE
 
 
 def test_a_queue_that_is_given_is_taken() -> None:
-    up, down = wiring.shapes(Link(rate="100mbit", delay="50ms", queue=7))
+    up, down = link_shapes.shapes(Link(rate="100mbit", delay="50ms", queue=7))
 
     assert (up.queue, down.queue) == (7, 7)
 
 
 def test_a_link_without_a_rate_never_fills_its_queue() -> None:
-    up, _ = wiring.shapes(Link(delay="50ms"))
+    up, _ = link_shapes.shapes(Link(delay="50ms"))
 
     assert (up.rate, up.queue) == (None, shaping.UNLIMITED_QUEUE)
 

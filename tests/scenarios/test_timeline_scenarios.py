@@ -16,7 +16,7 @@ from contracts.timeline import (
     Walk,
 )
 from netem import mobility
-from scenarios import loader, wiring
+from scenarios import link_shapes, loader
 from scenarios.sections import Link
 from tests.scenarios.test_cells_topology import cells_scenario
 from tests.support.scenario_trees import planned, star_scenario, tree_scenario
@@ -95,7 +95,7 @@ def test_a_changed_link_has_the_shape_of_its_profile_with_its_own_keys_on_top() 
 
     (event,) = plan_of(with_events(changed)).timeline
 
-    up, down = wiring.shapes(Link(rate="2mbit", delay="60ms", jitter="10ms"))
+    up, down = link_shapes.shapes(Link(rate="2mbit", delay="60ms", jitter="10ms"))
     links = ("client4-cell2",)
     assert event == LinkChangeEvent(at=5.0, links=links, up=up, down=down, profile="3g")
 

@@ -1,0 +1,167 @@
+"""Reads the graph of a network: a GML file, as of the Topology Zoo and of Shadow, or JSON.
+
+An edge has a rate, a delay and perhaps a loss: as `rate`, `delay` and `loss` like a link of a
+scenario, as the Topology Zoo's LinkSpeedRaw, or as Shadow's `latency` and `packet_loss`. Where the
+nodes' coordinates are known, an edge without a delay gets that of light in a straight fibre.
+"""
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from contracts.errors import BadInput
+from netem import profiles
+from scenarios import named_files
+from scenarios.sections import Link
+
+_EARTH_KILOMETRES = 6371.0
+_FIBRE_KILOMETRES_A_SECOND = 200_000.0  # two thirds of the speed of light
+_LONGEST_NAME = 15  # of a Linux interface, and so of a switch
+
+
+@dataclass(frozen=True)
+class Trunk:
+    """A link between two routers; `back` is what its other direction does."""
+
+    first: str
+    second: str
+    there: Link
+    back: Link
+
+
+@dataclass(frozen=True)
+class Graph:
+    """A network's routers, by the labels of their nodes, and the links between them."""
+
+    routers: Mapping[str, str]  # label -> name
+    trunks: tuple[Trunk, ...]
+
+
+def load(name_or_file: str, rate: str | None, place: str = "topology.file") -> Graph:
+    """Read a graph; `rate` is for edges that have none. BadInput says what is wrong with it."""
+    path = named_files.find(name_or_file, profiles.graphs(), "graph", place)
+    return _read(path, path.stat().st_mtime_ns, rate)
+
+
+@cache
+def _read(path: Path, _changed: int, rate: str | None) -> Graph:
+    import networkx
+
+    text = named_files.read(path, "a graph", "GML or JSON")
+    try:
+        if text.lstrip().startswith("{"):
+            tree = json.loads(text)
+            found = networkx.node_link_graph(tree, edges="edges" if "edges" in tree else "links")
+        else:
+            found = networkx.parse_gml(text, label="id")
+    except (networkx.NetworkXError, ValueError, KeyError, TypeError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise BadInput(f"{path}: is not a graph ({reason}); give GML or node-link JSON") from None
+    if not len(found):
+        raise BadInput(f"{path}: has no nodes; give a graph with some")
+    parts = list(networkx.connected_components(found.to_undirected(as_view=True)))
+    if len(parts) > 1:
+        smallest: set[Any] = min(parts, key=lambda part: len(part))
+        lonely = _label(found, min(smallest, key=str))
+        raise BadInput(f'{path}: is not connected, "{lonely}" cannot be reached; add an edge')
+    routers = _names([_label(found, node) for node in found], path)
+    return Graph(routers, _trunks(found, routers, rate, path))
+
+
+def _label(graph: Any, node: Any) -> str:
+    return str(graph.nodes[node].get("label", node))
+
+
+def _names(labels: list[str], path: Path) -> dict[str, str]:
+    """Name every router so that Linux takes it: short, in plain letters and digits."""
+    names: dict[str, str] = {}
+    for label in labels:
+        if label in names:
+            raise BadInput(f'{path}: two nodes are labelled "{label}"; give each its own label')
+        plain = re.sub(r"[^a-z0-9]", "", label.lower())[:_LONGEST_NAME] or "router"
+        if not plain[0].isalpha():
+            plain = f"r{plain}"[:_LONGEST_NAME]
+        name, number = plain, 1
+        while name in names.values() or re.fullmatch(r"(client|inst|edge|lan|cloud)\d*", name):
+            number += 1
+            name = f"{plain[: _LONGEST_NAME - len(str(number)) - 1]}x{number}"
+        names[label] = name
+    return names
+
+
+def _trunks(graph: Any, routers: dict[str, str], rate: str | None, path: Path) -> tuple[Trunk, ...]:
+    there: dict[tuple[str, str], list[Link]] = {}
+    for first, second, facts in graph.edges(data=True):
+        if first != second:
+            ends = routers[_label(graph, first)], routers[_label(graph, second)]
+            words = f'{path}: the edge from "{_label(graph, first)}" to "{_label(graph, second)}"'
+            link = _link(facts, rate, words, graph.nodes[first], graph.nodes[second])
+            there.setdefault(ends, []).append(link)
+    made = []
+    for (first, second), links in there.items():
+        if (second, first) in there and (second, first) < (first, second):
+            continue  # the other direction of a trunk that is made from there
+        back = there.get((second, first), links)
+        made.append(Trunk(first, second, _together(links), _together(back)))
+    return tuple(made)
+
+
+def _together(links: list[Link]) -> Link:
+    """Return one link for several side by side: all their rates, and the first one's delay."""
+    if len(links) == 1:
+        return links[0]
+    from scenarios import quantities
+
+    whole = sum(quantities.bits_per_second(link.rate or "") for link in links)
+    return links[0].model_copy(update={"rate": f"{whole:.0f}bit"})
+
+
+def _link(
+    facts: Mapping[str, Any],
+    rate: str | None,
+    words: str,
+    first: Mapping[str, Any],
+    second: Mapping[str, Any],
+) -> Link:
+    speed = facts.get("rate", facts.get("LinkSpeedRaw", rate))
+    if isinstance(speed, int | float):
+        speed = f"{speed:.0f}bit"
+    if speed is None:
+        raise BadInput(f"{words} has no rate; add one, or set topology.rate")
+    delay = facts.get("delay", facts.get("latency", _delay(first, second)))
+    if delay is None:
+        raise BadInput(f"{words} has no delay; add one, or the nodes' Latitude and Longitude")
+    delay = delay.replace(" ", "") if isinstance(delay, str) else delay
+    values = {"rate": speed, "delay": delay, "loss": facts.get("loss", facts.get("packet_loss", 0))}
+    try:
+        return Link.model_validate(values | {"loss": _share(values["loss"])})
+    except ValidationError as error:
+        message = error.errors()[0]["msg"].removeprefix("Value error, ")
+        raise BadInput(f"{words}: {message}; correct it") from None
+
+
+def _share(loss: Any) -> Any:
+    return float(loss) if isinstance(loss, int) else loss
+
+
+def _delay(first: Mapping[str, Any], second: Mapping[str, Any]) -> float | None:
+    """Return the seconds that light takes in a straight fibre; None without coordinates."""
+    try:
+        points = [
+            (math.radians(float(node["Latitude"])), math.radians(float(node["Longitude"])))
+            for node in (first, second)
+        ]
+    except (KeyError, TypeError, ValueError):
+        return None
+    (lat1, lon1), (lat2, lon2) = points
+    half = math.sin((lat2 - lat1) / 2) ** 2
+    half += math.cos(lat1) * math.cos(lat2) * math.sin((lon2 - lon1) / 2) ** 2
+    kilometres = 2 * _EARTH_KILOMETRES * math.asin(min(1.0, math.sqrt(half)))
+    return round(kilometres / _FIBRE_KILOMETRES_A_SECOND, 6)
