@@ -23,6 +23,7 @@ _PATIENCE_SECONDS = 300.0
 # So many times what is on the way are enough to measure a rate: to send, and in a socket's buffer,
 # half of which is for the kernel's own accounts.
 _FILLS, _BUFFERS = 6, 3
+_QUEUED = 0.45  # of what is on the way: CUBIC goes back to 0.7 of its window when a queue is full
 
 
 def probe_bytes(shape: Shape, round_trip: float) -> int:
@@ -38,12 +39,13 @@ def can_be_filled(shape: Shape, round_trip: float, socket_buffer: int | None = N
     """Return whether a probe can reach the link's rate: it must be larger than what is on the way.
 
     Until TCP's window holds all of that, the link is idle for a part of every round trip. On a long
-    fat link that takes more bytes than we send, and small buffers never allow it.
+    fat link that takes more bytes than we send, and small buffers or queues never allow it.
     """
     if shape.rate is None:
         return False
     on_the_way = shape.rate * round_trip / 8
     roomy = socket_buffer is None or socket_buffer >= _BUFFERS * on_the_way
+    roomy = roomy and shape.queue * _FRAME >= _QUEUED * on_the_way
     return roomy and probe_bytes(shape, round_trip) >= _FILLS * on_the_way
 
 

@@ -95,6 +95,7 @@ def link_of(scenario: Scenario, host: str, switch: str, tier: Tier | Shared) -> 
 
 def link_specs(topology: Any, scenario: Scenario) -> tuple[LinkSpec, ...]:
     """Return every host's link with the shapes that the scenario gives for its tier."""
+    routers = graph_hosts.router_names(scenario.topology)
     specs = []
     for host, switch, parameters in topology.links(sort=False, withInfo=True):
         if parameters.get("trunk"):
@@ -105,8 +106,9 @@ def link_specs(topology: Any, scenario: Scenario) -> tuple[LinkSpec, ...]:
             continue
         link = link_of(scenario, host, switch, tier)
         row = _first_row(link, f"{host}-{switch}", scenario.seed)
-        specs.append(LinkSpec(host, switch, tier, link.profile, *shapes(link), link.trace, row))
-    routers = graph_hosts.router_names(scenario.topology)
+        least = SHARED_QUEUE if switch in routers else 0  # the way beyond it may be long
+        ways = shapes(link, least)
+        specs.append(LinkSpec(host, switch, tier, link.profile, *ways, link.trace, row))
     return tuple(
         replace(spec, network=GRAPH_NETWORK) if spec.switch in routers else spec for spec in specs
     )
