@@ -85,6 +85,7 @@ class GraphTopo(Topo):
         routers: list[str],
         trunks: list[tuple[str, str]],
         hosts: list[tuple[str, str, str | None, str | None]],
+        places: dict[str, tuple[float, float]],  # for reports to draw
     ) -> None:
         """Add the routers, the trunks between them, and hosts: name, role, parent and router."""
         for router in routers:

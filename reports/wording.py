@@ -6,6 +6,7 @@ from contracts.links import LinkSpec
 from contracts.plan import Plan
 
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
+_MOST_KINDS = 5  # of links in one sentence
 
 
 def duration(seconds: float) -> str:
@@ -42,11 +43,19 @@ def links(plan: Plan) -> str:
             phrases = tiers.setdefault(link.tier, [])
             if (phrase := _link(link)) not in phrases:
                 phrases.append(phrase)
+    for link in plan.links:
+        if link.shared is not None and link.down is not None and link.up is not None:
+            rates = _both_ways(rate(link.down.rate), rate(link.up.rate))
+            tiers.setdefault(link.shared, [f"{rates}, shared"])
     return "; ".join(f"{tier} {_few(phrases)}" for tier, phrases in tiers.items())
 
 
 def _few(phrases: list[str]) -> str:
-    return phrases[0] if len(phrases) == 1 else f"{len(phrases)} kinds"
+    if len(phrases) == 1:
+        return phrases[0]
+    if len(phrases) <= _MOST_KINDS:
+        return f"{', '.join(phrases[:-1])} or {phrases[-1]}"
+    return f"{len(phrases)} kinds"
 
 
 def _link(link: LinkSpec) -> str:

@@ -42,6 +42,7 @@ class Graph:
 
     routers: Mapping[str, str]  # label -> name
     trunks: tuple[Trunk, ...]
+    places: Mapping[str, tuple[float, float]]  # name -> where to draw it, x to the right, y down
 
 
 def load(name_or_file: str, rate: str | None, place: str = "topology.file") -> Graph:
@@ -72,7 +73,25 @@ def _read(path: Path, _changed: int, rate: str | None) -> Graph:
         lonely = _label(found, min(smallest, key=str))
         raise BadInput(f'{path}: is not connected, "{lonely}" cannot be reached; add an edge')
     routers = _names([_label(found, node) for node in found], path)
-    return Graph(routers, _trunks(found, routers, rate, path))
+    places = {routers[_label(found, node)]: spot for node, spot in _places(found).items()}
+    return Graph(routers, _trunks(found, routers, rate, path), places)
+
+
+def _places(graph: Any) -> dict[Any, tuple[float, float]]:
+    """Return where to draw the nodes: where they are on the map or, if unknown, spread out."""
+    import networkx
+
+    points = {node: _coordinates(graph.nodes[node]) for node in graph}
+    known = [point for point in points.values() if point is not None]
+    if len(known) < len(points):
+        spread = networkx.spring_layout(graph.to_undirected(), seed=1)
+        return {node: (round(float(x), 4), round(float(y), 4)) for node, (x, y) in spread.items()}
+    middle = math.cos(sum(latitude for latitude, _ in known) / len(known))
+    return {
+        node: (round(point[1] * middle, 4), round(-point[0], 4))
+        for node, point in points.items()
+        if point is not None
+    }
 
 
 def _label(graph: Any, node: Any) -> str:
@@ -153,15 +172,19 @@ def _share(loss: Any) -> Any:
 
 def _delay(first: Mapping[str, Any], second: Mapping[str, Any]) -> float | None:
     """Return the seconds that light takes in a straight fibre; None without coordinates."""
-    try:
-        points = [
-            (math.radians(float(node["Latitude"])), math.radians(float(node["Longitude"])))
-            for node in (first, second)
-        ]
-    except (KeyError, TypeError, ValueError):
+    one, other = _coordinates(first), _coordinates(second)
+    if one is None or other is None:
         return None
-    (lat1, lon1), (lat2, lon2) = points
+    (lat1, lon1), (lat2, lon2) = one, other
     half = math.sin((lat2 - lat1) / 2) ** 2
     half += math.cos(lat1) * math.cos(lat2) * math.sin((lon2 - lon1) / 2) ** 2
     kilometres = 2 * _EARTH_KILOMETRES * math.asin(min(1.0, math.sqrt(half)))
     return round(kilometres / _FIBRE_KILOMETRES_A_SECOND, 6)
+
+
+def _coordinates(node: Mapping[str, Any]) -> tuple[float, float] | None:
+    """Return a node's latitude and longitude in radians, if it has them."""
+    try:
+        return math.radians(float(node["Latitude"])), math.radians(float(node["Longitude"]))
+    except (KeyError, TypeError, ValueError):
+        return None

@@ -35,6 +35,7 @@ def topology_numbers(topology: Topology) -> dict[str, Any]:
         "routers": list(graph.routers.values()),
         "trunks": [[trunk.first, trunk.second] for trunk in graph.trunks],
         "hosts": [list(host) for host in _hosts(topology, graph)],
+        "places": {router: list(place) for router, place in graph.places.items()},
     }
 
 

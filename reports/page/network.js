@@ -1,6 +1,38 @@
-// The topology as rings: the cloud in the middle, edge servers around it, clients outside.
+// The topology as rings: the cloud in the middle, edge servers around it, clients outside. In a graph,
+// routers are where they are on the map, and hosts beside them.
+
+function mapped(graph) {
+  const xs = graph.routers.map((r) => r[1]), ys = graph.routers.map((r) => r[2]);
+  const wide = Math.max(...xs) - Math.min(...xs) || 1, high = Math.max(...ys) - Math.min(...ys) || 1;
+  const scale = Math.min(390 / wide, 340 / high);
+  const middle = [(Math.max(...xs) + Math.min(...xs)) / 2, (Math.max(...ys) + Math.min(...ys)) / 2];
+  return graph.routers.map(([, x, y]) => [(x - middle[0]) * scale, (y - middle[1]) * scale]);
+}
+
+// Hosts in a circle around what they are attached to.
+function around([x, y], members, radius, spots, start) {
+  members.forEach((at, place) => {
+    const turn = start + (place / members.length) * 2 * Math.PI;
+    spots[at] = [x + radius * Math.cos(turn), y + radius * Math.sin(turn)];
+  });
+}
+
+function graphLayout(network) {
+  const { nodes, graph } = network, spots = new Array(nodes.length), routers = mapped(graph);
+  routers.forEach((spot, router) => {
+    const members = nodes.map((_, at) => at).filter((at) => graph.at[at] === router);
+    around(spot, members, members.length > 12 ? 26 : 17, spots, Math.PI / 2);
+  });
+  nodes.forEach((node, at) => {
+    if (node[1] !== "edge") return;
+    const below = nodes.map((_, one) => one).filter((one) => graph.at[one] < 0 && nodes[one][2][0] === at);
+    around(spots[at], below, below.length > 12 ? 25 : 18, spots, 0.4);
+  });
+  return spots.map((spot) => spot || [0, 0]);
+}
 
 function layout(network) {
+  if (network.graph) return graphLayout(network);
   const nodes = network.nodes, spots = new Array(nodes.length);
   const byRole = (role) => nodes.map((_, at) => at).filter((at) => nodes[at][1] === role);
   const edges = byRole("edge"), clients = byRole("client");
@@ -49,24 +81,49 @@ function linkWords(link, seconds) {
 }
 
 function drawing(network) {
-  const spots = layout(network), { nodes, links, seconds } = network;
-  const many = nodes.length > 60;
-  const lines = links.filter((link) => link[2] >= 0).map((link) => {
-    const [a, b] = [spots[link[1]], spots[link[2]]], share = Math.max(...utilisation(link, seconds));
+  const spots = layout(network), { nodes, links, seconds, graph } = network;
+  const many = nodes.length > 60, routers = graph ? mapped(graph) : [];
+  const line = (link, a, b, least) => {
+    const share = Math.max(...utilisation(link, seconds));
     const ends = { x1: a[0], y1: a[1], x2: b[0], y2: b[1] };
     return svg("g", { onpointermove: (e) => showTip(linkWords(link, seconds), e), onpointerleave: hideTip },
       svg("line", { ...ends, stroke: "transparent", "stroke-width": 9 }),
-      svg("line", { ...ends, style: { stroke: heat(share) }, "stroke-width": (many ? 1.2 : 2) + 3.5 * Math.min(1, share), "stroke-linecap": "round" }));
+      svg("line", { ...ends, style: { stroke: heat(share) }, "stroke-width": least + 3.5 * Math.min(1, share), "stroke-linecap": "round" }));
+  };
+  const across = (link) => graph && graph.at[link[1]] >= 0 ? routers[graph.at[link[1]]] : spots[link[2]];
+  const lines = [
+    ...(graph ? graph.trunks.map((trunk) => line(trunk, routers[trunk[1]], routers[trunk[2]], 2)) : []),
+    ...links.filter((link) => link[2] >= 0).map((link) => line(link, spots[link[1]], across(link), many ? 1.2 : 2)),
+    ...(graph ? nodes.map((node, at) => [node, at]).filter(([node, at]) => node[1] === "cloud" && graph.at[at] >= 0).map(([, at]) =>
+      svg("line", { x1: spots[at][0], y1: spots[at][1], x2: routers[graph.at[at]][0], y2: routers[graph.at[at]][1], style: { stroke: "var(--cold)" }, "stroke-width": 2 })) : []),
+    ...routers.map(([x, y], at) => svg("g", { onpointermove: (e) => showTip(graph.routers[at][0], e), onpointerleave: hideTip },
+      svg("rect", { x: x - 3.5, y: y - 3.5, width: 7, height: 7, fill: "var(--card)", stroke: "var(--ink)" }),
+      routers.length > 20 ? null : svg("text", { x, y: y - 8, "text-anchor": "middle", style: { fontSize: "9px" } }, graph.routers[at][0]))),
+  ];
+  // What a server shares among all that cross it: a ring around the server.
+  const rings = network.shared.map((link) => {
+    const [x, y] = spots[link[1]], share = Math.max(...utilisation(link, seconds));
+    return svg("circle", { cx: x, cy: y, r: SHAPES[nodes[link[1]][1]] + 5, fill: "none", style: { stroke: heat(share) }, "stroke-width": 3 + 2 * Math.min(1, share),
+      onpointermove: (e) => showTip(linkWords(link, seconds), e), onpointerleave: hideTip });
   });
+  const kinds = kindsOf(network);
   const dots = nodes.map(([name, role, , device, samples], at) => {
-    const radius = SHAPES[role] - (many && role === "client" ? 1.5 : 0), [x, y] = spots[at];
-    const words = `${name}: ${device}${samples ? `, ${plural(samples, "sample")}` : ""}`;
+    const radius = SHAPES[role] - (many && role === "client" ? 1.5 : 0) - (graph ? 2 : 0), [x, y] = spots[at];
+    const line_kind = network.kinds && network.kinds[at], known = kinds.indexOf(line_kind);
+    const words = `${name}: ${device}${line_kind ? ` on ${line_kind}` : ""}${samples ? `, ${plural(samples, "sample")}` : ""}`;
+    const paint = role !== "client" ? "var(--ink)" : known >= 0 ? lineColour(known) : "var(--card)";
     return svg("g", { onpointermove: (e) => showTip(words, e), onpointerleave: hideTip },
-      svg("circle", { cx: x, cy: y, r: radius, fill: role === "client" ? "var(--card)" : "var(--ink)", stroke: "var(--ink)", "stroke-width": 1.5 }),
-      label(name, role, x, y, radius, many));
+      svg("circle", { cx: x, cy: y, r: radius, fill: paint, stroke: "var(--ink)", "stroke-width": 1.5 }),
+      graph && role === "client" ? null : label(name, role, x, y, radius + (graph && role === "edge" ? 11 : 0), many));
   });
   return el("div", { class: "drawing" },
-    svg("svg", { viewBox: "-235 -215 470 430", role: "img", "aria-label": "The network; the table beside it says the same in numbers" }, lines, dots));
+    svg("svg", { viewBox: "-235 -215 470 430", role: "img", "aria-label": "The network; the table beside it says the same in numbers" }, lines, rings, dots));
+}
+
+// The kinds of links that clients have, where there are few enough to tell them apart by colour.
+function kindsOf(network) {
+  const found = [...new Set(network.kinds || [])].filter((kind) => kind).sort();
+  return found.length <= 7 ? found : [];
 }
 
 function label(name, role, x, y, radius, many) {
@@ -82,7 +139,7 @@ function label(name, role, x, y, radius, many) {
 
 function tierRows(network) {
   const tiers = new Map();
-  for (const link of network.links) {
+  for (const link of [...network.links, ...network.shared, ...(network.graph ? network.graph.trunks : [])]) {
     const found = tiers.get(link[3]) || [0, 0, 0];
     tiers.set(link[3], [found[0] + link[7], found[1] + link[8], found[2] + link[9] + link[10]]);
   }
@@ -92,7 +149,7 @@ function tierRows(network) {
 function networkSection(run) {
   const network = run.network;
   if (!network) return null;
-  const links = [...network.links].sort((a, b) => b[7] + b[8] - a[7] - a[8]);
+  const links = [...network.links, ...network.shared, ...(network.graph ? network.graph.trunks : [])].sort((a, b) => b[7] + b[8] - a[7] - a[8]);
   const most = Math.max(1, ...links.map((link) => Math.max(link[7], link[8])));
   const rows = links.map((link) => {
     const [up, down] = utilisation(link, network.seconds);
@@ -102,7 +159,9 @@ function networkSection(run) {
   return section("network", "The network", `${run.links_in_words}. Links are coloured by how much of their rate they used.`,
     el("div", { class: "wide-left" },
       el("div", null, drawing(network),
-        el("div", { class: "key" }, el("span", null, "unused"), el("span", { class: "ramp" }), el("span", null, "all of its rate, all the time"))),
+        el("div", { class: "key" }, el("span", null, "unused"), el("span", { class: "ramp" }), el("span", null, "all of its rate, all the time"),
+          network.shared.length ? el("span", null, "ring: what a server shares") : null,
+          kindsOf(network).map((kind, at) => el("span", { class: "kind" }, swatch(lineColour(at)), kind)))),
       el("div", null,
         el("div", { class: "table" }, table([["tier", "name"], ["up", "number"], ["down", "number"], ["packets dropped", "number"]], tierRows(network), "Bytes by tier")),
         el("h3", { style: { marginTop: "1.5rem" } }, "Bytes by link"),

@@ -26,7 +26,14 @@ from reports.records.provenance import recorded_provenance
 from reports.records.record_files import UnreadableRecord, json_if_complete, whole_json
 from reports.records.round_scores import scores_by_round, solo_clients
 from reports.records.rounds import RoundRow, read_rounds, round_rows
-from reports.records.traffic import LinkTotals, Traffic, link_totals, read_links, traffic
+from reports.records.traffic import (
+    LinkTotals,
+    Traffic,
+    link_totals,
+    read_links,
+    shared_totals,
+    traffic,
+)
 
 
 class RunRecords:
@@ -184,6 +191,11 @@ class RunRecords:
     def link_totals(self) -> dict[str, LinkTotals]:
         """The bytes and drops of all finished rounds by link."""
         return link_totals(self.links)
+
+    @cached_property
+    def shared_totals(self) -> dict[str, LinkTotals]:
+        """The totals of servers' own cables and of trunks."""
+        return shared_totals(self.links)
 
     @cached_property
     def handovers(self) -> list[CompletedHandover]:

@@ -80,17 +80,25 @@ def traffic(links: Iterable[LinkRow], events: Iterable[Event], plan: Plan | None
 
 
 def link_totals(links: Iterable[LinkRow]) -> dict[str, LinkTotals]:
-    """Return totals by link, leaving out servers' cables to their own switches."""
+    """Return totals by link, leaving out servers' cables to their own switches, and trunks."""
+    return _totals(row for row in links if row.counts)
+
+
+def shared_totals(links: Iterable[LinkRow]) -> dict[str, LinkTotals]:
+    """Return totals of the others: what crosses them is counted elsewhere too."""
+    return _totals(row for row in links if row.round > 0 and not row.counts)
+
+
+def _totals(links: Iterable[LinkRow]) -> dict[str, LinkTotals]:
     totals: dict[str, LinkTotals] = defaultdict(LinkTotals)
     for row in links:
-        if row.counts:
-            own = totals[row.link]
-            own.up += row.training_up
-            own.down += row.training_down
-            own.drops_up += row.drops_up
-            own.drops_down += row.drops_down
-            own.background_up += row.background_up
-            own.background_down += row.background_down
+        own = totals[row.link]
+        own.up += row.training_up
+        own.down += row.training_down
+        own.drops_up += row.drops_up
+        own.drops_down += row.drops_down
+        own.background_up += row.background_up
+        own.background_down += row.background_down
     return dict(totals)
 
 
