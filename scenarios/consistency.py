@@ -43,6 +43,8 @@ def check_consistency(scenario: Scenario, settings: Any) -> None:
             f"protocol.edge_rounds: {name} holds that many rounds at edges below a cloud, and here "
             "are none; set it to 1, or use a tree"
         )
+    if topology.kind == "graph":
+        wiring.build_topology(scenario)  # refuses files, nodes and parents that are not there
     _check_star(scenario)
     _check_sampling(scenario, settings)
     _check_shared_devices(scenario)

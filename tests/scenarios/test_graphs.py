@@ -1,0 +1,229 @@
+"""Networks read from files: what they say, where their hosts are, and which way packets take."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from contracts.errors import BadInput
+from contracts.paths import end_to_end
+from contracts.plan import Plan
+from netem import profiles
+from scenarios import graph_files, loader
+from tests.support.scenario_trees import planned, tree_scenario
+from tests.support.spoilt_scenarios import refusal_of
+
+CLOUD = {"role": "cloud", "at": "Kansas City"}
+WEST, EAST = {"role": "edge", "at": "Seattle"}, {"role": "edge", "at": "New York"}
+
+
+def graph_scenario(*hosts: dict[str, Any], **more: Any) -> dict[str, Any]:
+    topology = {"kind": "graph", "file": "abilene", "hosts": list(hosts), **more}
+    if any(host["role"] == "edge" for host in hosts):
+        return tree_scenario(topology=topology)
+    links, devices = {"client-cloud": "lan"}, {"client": "phone", "cloud": "droplet-1gb"}
+    return tree_scenario(topology=topology, links=links, devices=devices)
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "net.gml"
+    path.write_text(text)
+    return path
+
+
+def triangle(**of_first: Any) -> dict[str, Any]:
+    """Three nodes; from a to c it is 2 ms directly and 3 ms by b."""
+    delays = {"a b": "1ms", "b c": "2ms", "a c": "2ms"}
+    edges = [
+        {"source": ends[0], "target": ends[2], "rate": "1gbit", "delay": delay}
+        for ends, delay in delays.items()
+    ]
+    edges[0] |= of_first
+    return {"nodes": [{"id": name} for name in "abc"], "edges": edges}
+
+
+def ways(plan: Plan, link: str) -> list[str]:
+    own = next(found for found in plan.links if found.name == link)
+    return [hop.link.name for hop in plan.path(own)]
+
+
+@pytest.mark.parametrize(("name", "routers", "trunks"), [("abilene", 11, 14), ("geant", 37, 56)])
+def test_the_networks_that_come_with_metronome(name: str, routers: int, trunks: int) -> None:
+    graph = graph_files.load(name, None)
+
+    assert (len(graph.routers), len(graph.trunks)) == (routers, trunks)
+    assert all(len(router) <= 15 for router in graph.routers.values())
+    assert set(graph.places) == set(graph.routers.values())
+
+
+def test_light_from_seattle_to_denver_takes_as_long_as_worked_out_by_hand() -> None:
+    # 47.60621 N 122.33207 W to 39.73915 N 104.98470 W: 1641 km, at 200 km a millisecond.
+    (trunk,) = (
+        trunk
+        for trunk in graph_files.load("abilene", None).trunks
+        if (trunk.first, trunk.second) == ("seattle", "denver")
+    )
+
+    assert trunk.there.delay == pytest.approx(0.008205, abs=5e-6)
+    assert trunk.there.rate == "9953mbit"
+
+
+def test_hosts_are_at_their_nodes_and_clients_beside_their_institution() -> None:
+    far = {"role": "client", "at": "Denver", "parent": "inst1"}
+    plan = planned(graph_scenario(CLOUD, WEST, EAST, far, clients_per_institution=2))
+
+    assert [node.name for node in plan.nodes if node.parent == "inst1"] == [
+        "client1",
+        "client2",
+        "client3",
+    ]
+    assert ways(plan, "client1-lan1") == ["client1-lan1", "inst1-lan1"]
+    assert ways(plan, "client3-denver") == ["client3-denver", "seattle-denver", "inst1-seattle"]
+    assert ways(plan, "inst1-seattle") == [
+        "inst1-seattle",
+        "seattle-denver",
+        "denver-kansascity",
+        "cloud-kansascity",
+    ]
+    far_away = next(link for link in plan.links if link.name == "inst1-seattle")
+    path = end_to_end(plan.path(far_away))
+    assert path is not None
+    trunks = {trunk.name: trunk for trunk in plan.trunks}
+    between = [trunks[name].up for name in ("seattle-denver", "denver-kansascity")]
+    assert path[0].delay == pytest.approx(0.020 + sum(way.delay for way in between if way))
+
+
+def test_without_institutions_the_cloud_is_everybodys_server() -> None:
+    plan = planned(graph_scenario(CLOUD, {"role": "client", "at": "Chicago", "count": 3}))
+
+    assert [node.parent for node in plan.nodes] == [None, "cloud", "cloud", "cloud"]
+    assert {link.tier for link in plan.links} == {None, "client-cloud"}
+
+
+def test_a_plan_with_a_graph_reads_back_as_it_was() -> None:
+    plan = planned(graph_scenario(CLOUD, WEST, clients_per_institution=1))
+
+    again = Plan.from_json(plan.to_json())
+
+    assert again.trunks == plan.trunks
+    assert again.routes == plan.routes
+
+
+def test_the_shortest_way_by_delay_is_the_same_in_both_directions(tmp_path: Path) -> None:
+    path = tmp_path / "net.json"
+    path.write_text(json.dumps(triangle()))
+    hosts = [{"role": "cloud", "at": "a"}, {"role": "client", "at": "c"}]
+    direct = planned(graph_scenario(*hosts, file=str(path)))
+    path.with_name("far.json").write_text(json.dumps(triangle(delay="0.1ms")))
+    around = planned(graph_scenario(*hosts, file=str(path.with_name("far.json"))))
+
+    assert ways(direct, "client1-c") == ["client1-c", "a-c", "cloud-a"]
+    assert direct.routes["a"]["c"] == "c" and direct.routes["c"]["a"] == "a"
+    assert ways(around, "client1-c") == ["client1-c", "a-c", "cloud-a"]
+    assert around.routes["b"] == {"a": "a", "c": "c"}
+
+
+def test_shadows_names_are_understood_and_loops_left_out(tmp_path: Path) -> None:
+    path = written(
+        tmp_path,
+        "graph [ directed 0 node [ id 0 ] node [ id 1 ] "
+        'edge [ source 0 target 0 latency "1 ms" packet_loss 0.0 ] '
+        'edge [ source 0 target 1 latency "10 ms" packet_loss 0.25 ] ]',
+    )
+
+    graph = graph_files.load(str(path), rate="1gbit")
+
+    (trunk,) = graph.trunks
+    assert (trunk.there.rate, trunk.there.delay, trunk.there.loss) == ("1gbit", "10ms", 0.25)
+
+
+def test_edges_side_by_side_are_one_with_all_their_rates(tmp_path: Path) -> None:
+    edge = 'edge [ source 0 target 1 rate "10mbit" delay "1ms" ] '
+    path = written(tmp_path, f"graph [ multigraph 1 node [ id 0 ] node [ id 1 ] {edge}{edge}]")
+
+    (trunk,) = graph_files.load(str(path), None).trunks
+
+    assert trunk.there.rate == "20000000bit"
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("graph [ node [ id 0 ] node [ id 1 ] ]", 'is not connected, "0" cannot be reached'),
+        (
+            "graph [ node [ id 0 ] node [ id 1 ] edge [ source 0 target 1 delay 0.1 ] ]",
+            'the edge from "0" to "1" has no rate; add one, or set topology.rate',
+        ),
+        (
+            'graph [ node [ id 0 ] node [ id 1 ] edge [ source 0 target 1 rate "1mbit" ] ]',
+            "has no delay; add one, or the nodes' Latitude and Longitude",
+        ),
+        (
+            'graph [ node [ id 0 ] node [ id 1 ] edge [ source 0 target 1 rate "x" delay 0 ] ]',
+            'the edge from "0" to "1": ',
+        ),
+        ('graph [ node [ id 0 label "A" ] node [ id 1 label "A" ] '
+         'edge [ source 0 target 1 rate "1mbit" delay 0 ] ]', 'two nodes are labelled "A"'),
+        ("graph [ ]", "has no nodes"),
+        ("not a graph", "is not a graph"),
+        ("{}", "is not a graph"),
+    ],
+)  # fmt: skip
+def test_a_bad_graph_gets_one_sentence(tmp_path: Path, text: str, complaint: str) -> None:
+    path = written(tmp_path, text)
+
+    with pytest.raises(BadInput) as refused:
+        graph_files.load(str(path), None)
+
+    assert str(refused.value).startswith(str(path))
+    assert complaint in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("tree", "start", "remedy"),
+    [
+        (
+            graph_scenario(CLOUD, WEST | {"at": "Seatle"}, clients_per_institution=1),
+            'topology.hosts.2.at: there is no node "Seatle"',
+            'did you mean "Seattle"?',
+        ),
+        (graph_scenario(WEST, clients_per_institution=1), "topology: ", 'role = "cloud"'),
+        (
+            graph_scenario(CLOUD, WEST, {"role": "client", "at": "Denver"}),
+            "topology.hosts.3: 0 institutions are at Denver",
+            'parent = "inst1"',
+        ),
+        (
+            graph_scenario(CLOUD, WEST, {"role": "client", "at": "Denver", "parent": "inst7"}),
+            'topology.hosts.3.parent: there is no "inst7"',
+            'did you mean "inst1"?',
+        ),
+        (
+            graph_scenario(CLOUD, WEST, file="abilen", clients_per_institution=1),
+            'topology.file: "abilen" is neither',
+            "abilene",
+        ),
+        (
+            graph_scenario(CLOUD, WEST, EAST, {"role": "client", "at": "Seattle"}),
+            "topology: inst2 would serve nobody",
+            "topology.hosts",
+        ),
+    ],
+)
+def test_hosts_that_fit_nowhere_are_refused(tree: dict[str, Any], start: str, remedy: str) -> None:
+    def planning(tree: dict[str, Any]) -> str:
+        with pytest.raises(BadInput) as refused:
+            planned(tree)
+        return str(refused.value)
+
+    sentence = refusal_of(tree) if "nobody" not in start else planning(tree)
+
+    assert sentence.startswith(start)
+    assert remedy in sentence
+
+
+def test_the_library_names_both_networks() -> None:
+    assert set(profiles.graphs()) == {"abilene", "geant"}
+    assert {"abilene", "geant", "shared-uplink", "shared-air"} <= set(loader.library())
