@@ -63,6 +63,13 @@ class Server(fedavg.Server):
         self.epochs: dict[str, int] = {}
         self._received: dict[str, Tensors] = {}
 
+    def state_to_keep(self) -> Package:
+        return Package({EPOCHS: self.epochs}, self.model)
+
+    def restore_state(self, state: Package) -> None:
+        super().restore_state(state)
+        self.epochs = state.meta[EPOCHS]
+
     def outgoing(self, child: str) -> Package:
         return Package({EPOCHS: self.epochs.get(child, self.settings.c)}, self.model)
 

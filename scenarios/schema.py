@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
 from scenarios import quantities
+from scenarios.availability import ComingAndGoing
 from scenarios.cells import cells_by_client
 from scenarios.events import Event, Mobility, Traffic
 from scenarios.sections import Bound, Count, Link, Section, Size, Tier, TierLink, Time
@@ -125,6 +126,11 @@ class Topology(Section):
         if self.kind == "cells":
             return len(self.cells_by_client)
         return self.clients or (self.institutions or 0) * (self.clients_per_institution or 0)
+
+    @property
+    def client_names(self) -> list[str]:
+        """The names of all clients."""
+        return [f"client{number}" for number in range(1, self.client_count + 1)]
 
     @property
     def cells_by_client(self) -> list[tuple[int, ...]]:
@@ -259,6 +265,7 @@ class Scenario(Section):
     transport: Transport = Transport()
     timeline: list[Event] = Field(default_factory=list)
     mobility: Mobility | None = None
+    availability: ComingAndGoing | None = None
     traffic: list[Traffic] = Field(default_factory=list)
     server_data: ServerData | None = None
     limits: Limits = Limits()
