@@ -168,6 +168,18 @@ class Plan:
             isinstance(event, HandoverEvent | CrashEvent | RestartEvent) for event in self.timeline
         )
 
+    @property
+    def servers_down(self) -> float:
+        """For how many seconds, all together, servers are down that will be restarted."""
+        crashed: dict[str, float] = {}
+        seconds = 0.0
+        for event in self.timeline:
+            if isinstance(event, CrashEvent) and self.node(event.node).children:
+                crashed[event.node] = event.at
+            elif isinstance(event, RestartEvent) and event.node in crashed:
+                seconds += event.at - crashed.pop(event.node)
+        return seconds
+
     @cached_property
     def links_differ(self) -> bool:
         """Whether hosts of one tier have different links."""

@@ -15,7 +15,7 @@ from typing import Any
 
 from contracts.messages import EPOCHS
 from protocols import fedavg
-from protocols.base import Package, Tensors
+from protocols.base import Package, Tensors, sample_count
 from protocols.weights import difference, norm
 
 Client = fedavg.Client
@@ -75,13 +75,15 @@ class Server(fedavg.Server):
 
     def add(self, child: str, package: Package) -> None:
         super().add(child, package)
-        self._received[child] = package.tensors
+        if sample_count(package):  # an institution without clients has not diverged
+            self._received[child] = package.tensors
 
     def finish(self) -> dict[str, Any]:
         super().finish()
         omega = {m: norm(difference(w, self.model)) for m, w in self._received.items()}
         self._received = {}
-        self.epochs |= epochs(omega, self.settings.c)
+        if omega:
+            self.epochs |= epochs(omega, self.settings.c)
         return {"divergences": omega, "epochs": dict(self.epochs)}
 
 
