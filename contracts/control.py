@@ -58,7 +58,7 @@ class Go(Word):
 
 @dataclass(frozen=True)
 class Cells(Word):
-    """To a client: from now on it hears exactly these servers."""
+    """To a client, or an edge below a cloud: from now on it hears exactly these servers."""
 
     word = "cells"
     hears: list[str]
@@ -68,11 +68,19 @@ class Cells(Word):
 
 @dataclass(frozen=True)
 class Left(Word):
-    """To a server: this client no longer hears it."""
+    """To a server: this client, or edge below it, no longer hears it."""
 
     word = "left"
     client: str
     since: int  # the number of this change of who hears whom, from 1
+
+
+@dataclass(frozen=True)
+class Rejoining(Word):
+    """To a server that was restarted: these were just told to join it again."""
+
+    word = "rejoining"
+    children: list[str]
 
 
 @dataclass(frozen=True)

@@ -47,6 +47,8 @@ class Phase(StrEnum):
     RESTORED = "restored"  # and came back
     CRASH = "crash"  # a process was ended
     RESTART = "restart"  # and started anew
+    AWAY = "away"  # a client is not there any more
+    BACK = "back"  # and is there again
 
 
 # `from` cannot be written as a class attribute.
@@ -123,6 +125,8 @@ KEYS: Mapping[Phase, frozenset[str]] = {
     Phase.RESTORED: frozenset(),
     Phase.CRASH: frozenset(),
     Phase.RESTART: frozenset(),
+    Phase.AWAY: frozenset(),
+    Phase.BACK: frozenset(),
 }
 # A client without a server has no peer, a server's own training has a moment instead of one, and
 # only a client that walks has a position.

@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from contracts.availability import Availability
 from contracts.links import Hop, LinkSpec
 from contracts.provenance import Provenance
 from contracts.timeline import (
@@ -141,6 +142,7 @@ class Plan:
     cells: CellPlan | None = None
     timeline: tuple[TimelineEvent, ...] = ()  # in order of time
     walk: Walk | None = None  # None: the clients stay where they are
+    availability: Availability | None = None  # None: the clients are there all the time
     update_bytes: int = 0  # what a client sends in a round: the model, or more
     supply_bytes: int = 0  # sent to every client once: samples that the server shares
     traces: dict[str, Trace] = field(default_factory=dict)  # by the name in `LinkSpec.trace`
@@ -164,9 +166,21 @@ class Plan:
     @property
     def moves(self) -> bool:
         """Whether who hears whom, or who is there at all, may change during the run."""
-        return self.walk is not None or any(
+        return (self.walk or self.availability) is not None or any(
             isinstance(event, HandoverEvent | CrashEvent | RestartEvent) for event in self.timeline
         )
+
+    @property
+    def servers_down(self) -> float:
+        """For how many seconds, all together, servers are down that will be restarted."""
+        crashed: dict[str, float] = {}
+        seconds = 0.0
+        for event in self.timeline:
+            if isinstance(event, CrashEvent) and self.node(event.node).children:
+                crashed[event.node] = event.at
+            elif isinstance(event, RestartEvent) and event.node in crashed:
+                seconds += event.at - crashed.pop(event.node)
+        return seconds
 
     @cached_property
     def links_differ(self) -> bool:
@@ -241,7 +255,7 @@ class Plan:
     def from_json(cls, text: str) -> "Plan":
         """Read a plan that `to_json` wrote; the two are equal."""
         tree = json.loads(text)
-        cells, walk = tree.get("cells"), tree.get("walk")
+        cells, walk, there = tree.get("cells"), tree.get("walk"), tree.get("availability")
         typed: dict[str, Any] = {
             "nodes": tuple(map(NodeSpec.from_tree, tree["nodes"])),
             "links": tuple(map(LinkSpec.from_tree, tree["links"])),
@@ -254,6 +268,7 @@ class Plan:
             "cells": None if cells is None else CellPlan.from_tree(cells),
             "timeline": tuple(map(event_from_tree, tree.get("timeline", ()))),
             "walk": None if walk is None else Walk.from_tree(walk),
+            "availability": None if there is None else Availability.from_tree(there),
             "traces": {
                 name: Trace.from_tree(trace) for name, trace in tree.get("traces", {}).items()
             },

@@ -6,7 +6,7 @@ It is only written by nodes that the timeline crashes, so that other runs spend 
 from contracts.messages import Kind
 from contracts.timeline import CrashEvent
 from nodes.node_process import NodeContext
-from protocols.base import Tensors
+from protocols.base import Package
 from protocols.wire import Message, read_file, write_file
 
 
@@ -27,7 +27,8 @@ class Checkpoint:
             return None
         return read_file(self._path)
 
-    def write(self, local_round: int, tensors: Tensors) -> None:
+    def write(self, local_round: int, state: Package) -> None:
         """Replace the checkpoint, if the node may crash at all."""
-        if self._may_crash and tensors:
-            write_file(self._path, Message(Kind.CHECKPOINT, self._name, local_round, {}, tensors))
+        if self._may_crash and state.tensors:
+            kept = Message(Kind.CHECKPOINT, self._name, local_round, state.meta, state.tensors)
+            write_file(self._path, kept)

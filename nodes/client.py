@@ -47,7 +47,7 @@ def run(context: NodeContext) -> None:
                 **timing,
             )
             replies = {name: method.reply(packages[name], result) for name in job.to}
-            checkpoint.write(message.local_round, method.state_to_keep())
+            checkpoint.write(message.local_round, Package({}, method.state_to_keep()))
             for name, reply in replies.items():
                 servers.send(name, models[name].local_round, reply)
         recorder.flush()

@@ -222,10 +222,11 @@ def _longest_wait(plan: Plan) -> float:
     """Return for how long a client may hear nothing before it gives its server up.
 
     A client that is drawn for few of the rounds may wait for most of the run, and so may one whose
-    server trains itself, for as long as that takes.
+    server trains itself, for as long as that takes. Where servers crash, everybody waits as much
+    longer as they are down.
     """
     sampled = plan.settings.get("clients_per_round", 0) > 0
     server_trains = any(node.children and node.samples for node in plan.nodes)
     all_rounds = 1 + plan.rounds * plan.settings.get("edge_rounds", 1)
     rounds = max(2, all_rounds) if sampled or server_trains else 2
-    return plan.limits.join + rounds * plan.limits.round
+    return plan.limits.join + rounds * plan.limits.round + plan.servers_down

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from contracts.control import Bound, Go, Ready, RoundEnded
+from contracts.control import Bound, Go, Ready, Rejoining, RoundEnded
 from contracts.evaluations import GLOBAL
 from contracts.messages import EVALUATED_KEY, EVALUATED_OF, EVALUATED_ROUND, Kind
 from contracts.run_directory import RunDirectory, name_of_top
@@ -20,7 +20,7 @@ from nodes.node_process import NodeContext
 from nodes.recorder import now
 from nodes.rounds import RoundServer
 from nodes.stopping import StopAtTarget
-from protocols.base import Facts, Tensors
+from protocols.base import Facts, Package, Tensors
 from protocols.wire import Message, read_file, write_file
 
 
@@ -30,9 +30,12 @@ def run(context: NodeContext) -> None:
         context.control.say(Bound())
         context.control.say(Ready())
         return  # every client trains on its own
-    checkpoint = Checkpoint(context)
-    initial = checkpoint.read() or read_file(RunDirectory(context.run_dir).initial_model)
+    initial = read_file(RunDirectory(context.run_dir).initial_model)
     method = context.method.Server(context.settings, initial.tensors)
+    checkpoint = Checkpoint(context)
+    kept = checkpoint.read()
+    if kept is not None:
+        method.restore_state(Package(kept.meta, kept.tensors))
     method.facts = _facts(context)
     if context.method.sends_server_data:
         method.data = _own_samples(context.run_dir)
@@ -47,19 +50,21 @@ def run(context: NodeContext) -> None:
         computer=_computer(context),
     )
     context.control.say(Bound())
-    if not context.restarted:
+    if context.restarted:
+        server.await_return(context.control.wait_for(Rejoining).children)
+    else:
         server.admit()
         context.control.say(Ready())
         context.control.wait_for(Go)
         context.control.say(RoundEnded(0, now()))
     # A top server's local rounds are the global rounds.
-    last, stop = initial.local_round, StopAtTarget(context)
-    for round in range(initial.local_round + 1, context.plan.rounds + 1):
+    last, stop = kept.local_round if kept else 0, StopAtTarget(context)
+    for round in range(last + 1, context.plan.rounds + 1):
         if stop.before(round):
             break
         server.run(round, round, partial(submit_for_evaluation, context, round - 1, method.model))
         context.control.say(RoundEnded(round, now()))
-        checkpoint.write(round, method.model)
+        checkpoint.write(round, method.state_to_keep())
         last = round
     submit_for_evaluation(context, last, method.model)
     server.stop()

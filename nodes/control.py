@@ -46,6 +46,12 @@ class Control:
             found += self.read()
         return found
 
+    def take_available(self, *kinds: type[Wanted]) -> list[Wanted]:
+        """Return all words of these kinds that have come, without waiting; others are kept."""
+        words = self.read_available()
+        self._pending = [said for said in words if not isinstance(said, kinds)]
+        return [said for said in words if isinstance(said, kinds)]
+
     def read(self) -> list[Word]:
         """Wait for data and return its complete words; ConnectionError if the peer is gone."""
         data = self._line.recv(1 << 16)

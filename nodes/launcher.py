@@ -154,7 +154,7 @@ class Launch:
         self.network = Network(self.plan, self._run_node)
         self.processes = NodeProcesses(self.plan, self.network, self.records, self._on_word)
         self.devices = SharedDevices(self.plan, self.processes.say)
-        if self.plan.timeline or self.plan.walk or self.plan.traces:
+        if self.plan.moves or self.plan.timeline or self.plan.traces:
             links = self.network.links
             self.timeline = Timeline(self.plan, links, self.processes, self._record)
         if self.plan.traffic:

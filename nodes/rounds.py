@@ -14,6 +14,7 @@ from nodes.joining import admit
 from nodes.recorder import Recorder, now
 from nodes.serving.attendance import Attendance
 from nodes.serving.late_updates import LatePolicy, RoundFailed
+from nodes.serving.membership import first_members
 from nodes.serving.round_log import RoundLog
 from nodes.serving.sampling import drawn_children
 from nodes.serving.server_training import ServerTraining
@@ -52,7 +53,7 @@ class RoundServer:
         self._shared_data = SharedData(method, self.endpoint, self._log)
         self._late = LatePolicy(plan.limits)
         self._attendance = Attendance(
-            () if starts_empty else spec.children,
+            () if starts_empty else first_members(spec, plan),
             self.endpoint,
             self._log,
             control,
@@ -64,6 +65,13 @@ class RoundServer:
         """Wait for the children to join, at most `limits.join`."""
         admit(self.endpoint, self._spec.children, now() + self._plan.limits.join)
 
+    def await_return(
+        self, children: list[str], given_up: Callable[[], bool] = lambda: False
+    ) -> None:
+        """After a restart, wait for the children that join anew, at most `limits.round`."""
+        patience = self._plan.limits.round
+        self._attendance.await_return(children, patience, self._expected(), given_up)
+
     def run(
         self, local_round: int, round: int, after_sending: Callable[[], None] = lambda: None
     ) -> None:
@@ -73,10 +81,7 @@ class RoundServer:
         must not delay anybody.
         """
         self._log.start_round(round, local_round)
-        # A cell below a cloud does not wait for clients, because the cloud waits for the cell.
-        self._attendance.gather(
-            0 if self._spec.servers else self._plan.limits.round, self._expected()
-        )
+        self._attendance.gather(self._patience(), self._expected())
         if local_round == 1:
             self._training.run("before")
         self._shared_data.send_to(self._attendance.names)
@@ -105,6 +110,20 @@ class RoundServer:
             except zmq.ZMQError:
                 continue  # it left before us, as a quorum allows
         self.endpoint.close()
+
+    def _patience(self) -> float:
+        """Return how long to wait for a first client if there is none.
+
+        An edge below a cloud does not wait, because the cloud waits for the edge; but where clients
+        are away for a while, it does before its first local round of a global round.
+        """
+        limits = self._plan.limits
+        if not self._spec.servers:
+            return limits.round
+        begun = (self._log.local_round - 1) % self._plan.settings.get("edge_rounds", 1)
+        if self._plan.availability is None or begun:
+            return 0
+        return limits.patience or limits.round / 2
 
     def _send_models(self) -> set[str]:
         """Send the model to everybody in this round; return who could be reached."""

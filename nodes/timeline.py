@@ -1,7 +1,8 @@
 """The timeline of a run: does what the plan says, at the time at which it is due.
 
 The launcher owns it. The parts are in nodes/dynamics: a schedule, and what it does to links
-(changes, outages, traces), to who hears whom (handovers, walks) and to processes (crashes).
+(changes, outages, traces), to who hears whom (handovers, walks), to who is there at all, and to
+processes (crashes).
 """
 
 from functools import partial
@@ -23,6 +24,7 @@ from nodes.dynamics.crashes import Crashes
 from nodes.dynamics.effects import Processes, Record
 from nodes.dynamics.handovers import Handovers
 from nodes.dynamics.link_changes import LinkChanges
+from nodes.dynamics.presence import Presence
 from nodes.dynamics.schedule import Schedule
 from nodes.dynamics.walking import Walking
 
@@ -38,10 +40,12 @@ class Timeline:
         self._coverage = Coverage(plan, radio, processes)
         self._crashes = Crashes(self._schedule, self._coverage, processes, record)
         self._handovers = Handovers(self._schedule, self._coverage, record)
-        # Of things due at the same time, the plan's events come first, then walks, then traces.
+        # Of things due at the same time, the plan's events come first, then walks, then who comes
+        # and goes, then traces.
         for event in plan.timeline:
             self._schedule.at(event.at, partial(self._happen, event))
         Walking(plan, self._schedule, self._handovers, record)
+        Presence(plan, self._schedule, self._coverage, record)
         self.varying = VaryingLinks(plan, links)
         self._link_changes = LinkChanges(links, radio, self.varying, self._schedule, record)
 

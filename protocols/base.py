@@ -6,7 +6,8 @@ At a server (the cloud, or an edge above its clients), one round is `outgoing` f
 `add` for every update as it arrives, and `finish` when all updates are in (`no_updates` if none
 came). An edge also takes the model from above (`receive`) and hands its aggregate up (`upward`).
 A cloud with data of its own may send data to every child once (`data_to_share`) and train itself
-(`server_job`, whose result comes back in `server_trained`).
+(`server_job`, whose result comes back in `server_trained`). What a top server knows after a round
+goes through a restart by `state_to_keep` and `restore_state`.
 
 At a client, one round is `work`, which says how to train the model that arrived, and `reply`, which
 says what to send back. A client within reach of several servers overrides `jobs` instead of `work`.
@@ -128,6 +129,14 @@ class Server:
     def no_updates(self) -> dict[str, Any]:
         """Called instead of `finish` when no update was added; by default the model stays."""
         return {}
+
+    def state_to_keep(self) -> Package:
+        """Return all that a top server needs after a round to go on with the next one."""
+        return Package({}, self.model)
+
+    def restore_state(self, state: Package) -> None:
+        """Take back, after a restart, what `state_to_keep` returned before it."""
+        self.model = state.tensors
 
     def upward(self) -> Package:
         """Return what an edge sends to its parent after its last aggregation."""

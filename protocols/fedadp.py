@@ -40,6 +40,13 @@ class Server(fedavg.Server):
         self._smoothed: dict[str, float] = {}
         self._round = 0  # t
 
+    def state_to_keep(self) -> Package:
+        return Package({"round": self._round, "smoothed": self._smoothed}, self.model)
+
+    def restore_state(self, state: Package) -> None:
+        super().restore_state(state)
+        self._round, self._smoothed = state.meta["round"], state.meta["smoothed"]
+
     def add(self, child: str, package: Package) -> None:
         super().add(child, package)
         self._received[child] = (sample_count(package), package.tensors)

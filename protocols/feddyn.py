@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from torch import nn
 
 STAR_ONLY = True
+_KEPT = "h/"  # prefix of h beside the model
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,13 @@ class Server(fedavg.Server):
     def __init__(self, settings: Any, model: Tensors) -> None:
         super().__init__(settings, model)
         self.h = {name: array.astype(float) for name, array in zeros(model).items()}
+
+    def state_to_keep(self) -> Package:
+        return Package({}, self.model | add_prefix(_KEPT, self.h))
+
+    def restore_state(self, state: Package) -> None:
+        self.model = {name: state.tensors[name] for name in self.model}
+        self.h = {name: h.copy() for name, h in take_prefixed(_KEPT, state.tensors).items()}
 
     def add(self, child: str, package: Package) -> None:
         sample_count(package)  # refuses an update without one

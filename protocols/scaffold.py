@@ -53,6 +53,13 @@ class Server(fedavg.Server):
         self.variate = zeros(model)  # c
         self._changes = WeightedMean()
 
+    def state_to_keep(self) -> Package:
+        return Package({}, self.model | add_prefix(VARIATE, self.variate))
+
+    def restore_state(self, state: Package) -> None:
+        self.model = {name: state.tensors[name] for name in self.model}
+        self.variate = take_prefixed(VARIATE, state.tensors)
+
     def update_shapes(self, model: Shapes) -> Shapes:
         return {**model, **{VARIATE + name: model[name] for name in model if is_weight(name)}}
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from contracts.messages import EPOCHS
 from protocols import fedavg
-from protocols.base import Package, Tensors
+from protocols.base import Package, Tensors, sample_count
 from protocols.weights import difference, norm
 
 Client = fedavg.Client
@@ -63,18 +63,27 @@ class Server(fedavg.Server):
         self.epochs: dict[str, int] = {}
         self._received: dict[str, Tensors] = {}
 
+    def state_to_keep(self) -> Package:
+        return Package({EPOCHS: self.epochs}, self.model)
+
+    def restore_state(self, state: Package) -> None:
+        super().restore_state(state)
+        self.epochs = state.meta[EPOCHS]
+
     def outgoing(self, child: str) -> Package:
         return Package({EPOCHS: self.epochs.get(child, self.settings.c)}, self.model)
 
     def add(self, child: str, package: Package) -> None:
         super().add(child, package)
-        self._received[child] = package.tensors
+        if sample_count(package):  # an institution without clients has not diverged
+            self._received[child] = package.tensors
 
     def finish(self) -> dict[str, Any]:
         super().finish()
         omega = {m: norm(difference(w, self.model)) for m, w in self._received.items()}
         self._received = {}
-        self.epochs |= epochs(omega, self.settings.c)
+        if omega:
+            self.epochs |= epochs(omega, self.settings.c)
         return {"divergences": omega, "epochs": dict(self.epochs)}
 
 

@@ -98,6 +98,9 @@ def _happened(found: TimelineTotals) -> Iterator[tuple[str, str, str | None]]:
     if found.outages or found.crashes:
         words = f"{_count(found.outages, 'outage')}, {_count(found.crashes, 'crash', 'crashes')}"
         yield "Breakdowns", words + updates, None
+        updates = ""
+    if found.absences:
+        yield "Absences", f"clients were away {_count(found.absences, 'time')}{updates}", None
 
 
 def _count(number: int, one: str, many: str | None = None) -> str:

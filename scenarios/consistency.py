@@ -10,7 +10,16 @@ from typing import Any
 from contracts.errors import BadInput
 from netem import mobility
 from protocols import registry
-from scenarios import link_draws, link_shapes, timeline, trace_files, traffic, transport, wiring
+from scenarios import (
+    availability,
+    link_draws,
+    link_shapes,
+    timeline,
+    trace_files,
+    traffic,
+    transport,
+    wiring,
+)
 from scenarios.events import Crash, Restart, ScheduledHandover
 from scenarios.schema import Scenario
 from scenarios.sections import Link, TierLink
@@ -33,9 +42,11 @@ def check_consistency(scenario: Scenario, settings: Any) -> None:
     if method.needs_cloud is False and has_cloud:
         remedy = "take topology.cloud out" if on_cells else 'use topology.kind = "cells"'
         raise BadInput(f"protocol.name: {name} works without a cloud; {remedy}")
-    if method.trains_alone and ("edge" in topology.roles or scenario.timeline):
+    happens = scenario.timeline or scenario.availability
+    if method.trains_alone and ("edge" in topology.roles or happens):
         raise BadInput(
-            f"protocol.name: {name}'s clients use no network; take a star and no [[timeline]]"
+            f"protocol.name: {name}'s clients use no network; take a star, and neither "
+            "[[timeline]] nor [availability]"
         )
     layers = len(topology.roles)
     if getattr(settings, "edge_rounds", 1) > 1 and not (has_cloud and layers == 3):
@@ -66,6 +77,7 @@ def check_consistency(scenario: Scenario, settings: Any) -> None:
     transport.check(scenario.transport, scenario.topology.tiers, scenario.topology.kind)
     traffic.check(scenario)
     timeline.check(scenario)
+    availability.check(scenario.availability, topology.client_names)
     _check_hosts(scenario)
     _check_interfaces(scenario)
 
@@ -189,10 +201,10 @@ def _check_shared_devices(scenario: Scenario) -> None:
         come_and_go = any(
             isinstance(event, ScheduledHandover | Crash | Restart) for event in scenario.timeline
         )
-        if device.shared_by > 1 and (scenario.mobility or come_and_go):
+        if device.shared_by > 1 and (scenario.mobility or scenario.availability or come_and_go):
             raise BadInput(
-                "devices.client.shared_by: clients that move, crash or restart have devices of "
-                "their own; leave it out"
+                "devices.client.shared_by: clients that move, come and go, crash or restart have "
+                "devices of their own; leave it out"
             )
 
 

@@ -7,7 +7,16 @@ from contracts.plan import CellPlan, Limits, Plan, size_of
 from contracts.training import TrainingSettings
 from learning.data.main_classes import main_classes
 from protocols import registry
-from scenarios import graph_hosts, loader, quantities, timeline, traffic, transport, wiring
+from scenarios import (
+    availability,
+    graph_hosts,
+    loader,
+    quantities,
+    timeline,
+    traffic,
+    transport,
+    wiring,
+)
 from scenarios.node_specs import node_specs
 from scenarios.schema import Scenario
 from scenarios.task_facts import TaskFacts
@@ -43,6 +52,9 @@ def plan(scenario: Scenario, facts: TaskFacts, run: str, trainer: str) -> Plan:
         cells=_cells(scenario, facts.classes),
         timeline=timeline.plan_events(scenario, links),
         walk=timeline.plan_walk(scenario),
+        availability=availability.planned(
+            scenario.availability, scenario.topology.client_names, scenario.seed
+        ),
         update_bytes=size_of(method.Server(settings, {}).update_shapes(facts.tensors)),
         supply_bytes=facts.server_bytes if method.sends_server_data else 0,
         traces=wiring.traces(scenario),

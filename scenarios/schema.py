@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
 from scenarios import quantities
+from scenarios.availability import ComingAndGoing
 from scenarios.cells import cells_by_client
 from scenarios.events import Event, Mobility, Traffic
 from scenarios.sections import (
@@ -162,6 +163,11 @@ class Topology(Section):
         return self.institutions or placed
 
     @property
+    def client_names(self) -> list[str]:
+        """The names of all clients."""
+        return [f"client{number}" for number in range(1, self.client_count + 1)]
+
+    @property
     def cells_by_client(self) -> list[tuple[int, ...]]:
         """On `cells`: for every client the cells (from 0) it is connected to, its home first."""
         overlaps = [([c - 1 for c in place.cells], place.clients) for place in self.overlaps or ()]
@@ -300,6 +306,7 @@ class Scenario(Section):
     transport: Transport = Transport()
     timeline: list[Event] = Field(default_factory=list)
     mobility: Mobility | None = None
+    availability: ComingAndGoing | None = None
     traffic: list[Traffic] = Field(default_factory=list)
     server_data: ServerData | None = None
     limits: Limits = Limits()

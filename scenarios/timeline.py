@@ -105,7 +105,7 @@ def _check_handover(scenario: Scenario, event: ScheduledHandover, place: str) ->
     topology = scenario.topology
     if topology.kind != "cells":
         raise BadInput(f'{place}.event: a handover needs cells; use topology.kind = "cells"')
-    if event.client not in _clients(scenario):
+    if event.client not in topology.client_names:
         raise BadInput(f'{place}.client: there is no "{event.client}"; {_known_clients(scenario)}')
     if max(event.to) > (topology.cells or 0) or len(set(event.to)) < len(event.to):
         raise BadInput(
@@ -161,16 +161,18 @@ def _check_structure(
 
 
 def _check_crashes(scenario: Scenario, events: list[tuple[str, Any]]) -> None:
-    known = _clients(scenario)
-    remedy = _known_clients(scenario)
-    if scenario.topology.kind == "cells" and not scenario.topology.cloud:
-        cells = scenario.topology.cells or 0
-        known += [f"edge{number}" for number in range(1, cells + 1)]
-        remedy += f", the edge servers edge1 to edge{cells}"
+    if not events:
+        return
+    topology = wiring.build_topology(scenario)
+    above = {name: topology.nodeInfo(name)["parent"] for name in topology.hosts(sort=False)}
+    servers = [name for name in above if name not in scenario.topology.client_names]
     down: dict[str, float] = {}
     for place, event in sorted(events, key=lambda found: seconds(found[1].at)):
-        if event.node not in known:
-            raise BadInput(f'{place}.node: "{event.node}" cannot crash here; {remedy}')
+        if event.node not in above:
+            raise BadInput(
+                f'{place}.node: there is no "{event.node}"; {_known_clients(scenario)}, '
+                f"and servers are {', '.join(servers[:5])}"
+            )
         if isinstance(event, Crash):
             if event.node in down:
                 raise BadInput(f"{place}: {event.node} is down already; restart it before")
@@ -178,12 +180,8 @@ def _check_crashes(scenario: Scenario, events: list[tuple[str, Any]]) -> None:
         elif seconds(event.at) <= down.pop(event.node, float("inf")):
             raise BadInput(f"{place}: {event.node} is not down at that time; let it crash before")
     for place, event in events:
-        if isinstance(event, Crash) and event.node in down and event.node.startswith("edge"):
+        if isinstance(event, Crash) and event.node in down and above[event.node] is None:
             raise BadInput(f"{place}: {event.node} would never end its rounds; add its restart")
-
-
-def _clients(scenario: Scenario) -> list[str]:
-    return [f"client{number}" for number in range(1, scenario.topology.client_count + 1)]
 
 
 def _known_clients(scenario: Scenario) -> str:

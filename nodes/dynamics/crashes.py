@@ -24,11 +24,15 @@ class Crashes:
         self._coverage.lost(node)
         self._processes.crash(node)
         self._record(node, Phase.CRASH, at, self._schedule.now())
-        self._coverage.tell_clients_of(node)
+        self._coverage.tell_children_of(node)
 
     def restart(self, at: float, node: str) -> None:
-        """Start a node that crashed; a server is back only once it takes joins."""
-        if node not in self._crashed:
+        """Start a node that crashed; a server is back only once it takes joins.
+
+        An edge is left as it is when the cloud has finished meanwhile: nobody would train with it.
+        """
+        over = not self._coverage.is_client(node) and self._coverage.is_over_for(node)
+        if node not in self._crashed or over:
             return
         self._crashed.discard(node)
         self._processes.restart(node)
@@ -37,7 +41,7 @@ class Crashes:
             self._coverage.client_back(node)
 
     def server_takes_joins(self, server: str) -> None:
-        """Tell the clients of a server that was restarted that it is back."""
+        """Tell those below a server that was restarted that it is back."""
         coverage = self._coverage
         down = server in self._crashed or coverage.is_finished(server)
         if coverage.is_absent(server) and not down:

@@ -42,6 +42,7 @@ class Attendance:
         self._present: set[str] = set()  # take part in the round and have not left since
         self._missing: set[str] = set()  # their updates are awaited
         self._left: set[str] = set()  # left while their updates were awaited
+        self._returning: set[str] = set()  # were told to join a server that was restarted
 
     @property
     def names(self) -> list[str]:
@@ -93,6 +94,22 @@ class Attendance:
             self._log.until_now(self._log.server, Phase.EMPTY, since=start)
         self._log.until_now(self._log.server, Phase.MEMBERS, members=self.names)
 
+    def await_return(
+        self, children: list[str], patience: float, expected: Expected, given_up: Callable[[], bool]
+    ) -> None:
+        """Wait until these have joined anew, but for those who leave, as long as patience allows.
+
+        It ends as well when the wait is `given_up`.
+        """
+        if self._control is None:
+            return
+        start = now()
+        self._returning = set(children)
+        while self._returning and now() < start + patience and not given_up():
+            first_with_message((self._endpoint,), start + patience, self._control)
+            self.update(expected)
+        self._log.until_now(self._log.server, Phase.EMPTY, since=start)
+
     def update(self, expected: Expected) -> None:
         """Handle all departures and joins that have come, without waiting for any.
 
@@ -125,6 +142,7 @@ class Attendance:
         name, join = message.sender, JoinDuringRun.from_message(message)
         if join is None or not self._members.enter(name, join.since):
             return
+        self._returning.discard(name)
         self._on_join(name)
         returns = name in self._left and join.holds == self._log.local_round
         if returns:
@@ -136,10 +154,11 @@ class Attendance:
 
     def _apply_departures(self, control: Control) -> None:
         """Remove who has left, as the launcher reports."""
-        for order in control.read_available():
-            if not isinstance(order, Left) or not self._members.leave(order.client, order.since):
-                continue
+        for order in control.take_available(Left):
             name = order.client
+            self._returning.discard(name)
+            if not self._members.leave(name, order.since):
+                continue
             self._present.discard(name)
             if name in self._missing:
                 self._missing.discard(name)

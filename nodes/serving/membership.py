@@ -7,6 +7,15 @@ the number of the change that caused them (`since`): a join from before the clie
 
 from collections.abc import Iterable
 
+from contracts.plan import NodeSpec, Plan
+from netem.availability import away_at_first
+
+
+def first_members(spec: NodeSpec, plan: Plan) -> list[str]:
+    """Return the children of a server that are there when the first round starts."""
+    there = plan.availability
+    return [name for name in spec.children if there is None or not away_at_first(there, name)]
+
 
 class Members:
     """The clients that belong to a server now, in the order in which they joined."""

@@ -86,7 +86,8 @@ class SharedReplay(Replay):
             number = run.next_start(flows)
             if number is None:
                 for done, flow in flows.ended(run.now).items():
-                    run.end(done, self._end(done, flow, run.now, lengths[done]))
+                    ratio = self._crowding(flow, change)
+                    run.end(done, self._end(done, flow, run.now, lengths[done], ratio))
             elif number in self._took:
                 flows.begin(number, self._paths[number], self._bits(number), run.now)
             else:
@@ -98,12 +99,35 @@ class SharedReplay(Replay):
         link = self._links.of(event) if self._plan.trunks else None
         return end_to_end(self._plan.path(link)) if link else super()._shapes(event)
 
-    def _end(self, number: int, flow: Flow, now: float, length: float) -> float:
-        """Return when a transfer is over: its flow has ended now, and the rest is kept."""
-        took = self._took[number]
-        if length >= took or not took:
-            return now + length - took
-        return flow.began + (now - flow.began) * length / took  # it got more than its fair share
+    def _crowding(self, flow: Flow, change: Change) -> float:
+        """Return by how much the shared links that a flow crosses are more crowded than before."""
+        factors = {UP: change.rate_down, DOWN: change.rate_up}  # leaving a server is a way down
+        crossed = [(self._specs[name], way) for name, way in flow.path]
+        faster = [factors[way] for link, way in crossed if link.shared == change.place]
+        return 1 / max(faster, default=1.0)
+
+    def _end(self, number: int, flow: Flow, now: float, length: float, crowding: float) -> float:
+        """Return when a transfer is over whose flow has ended now.
+
+        Delay and slow start are kept. What it took besides, or less than a fair share would have
+        taken, comes of crowding (queues, lost packets), and grows and shrinks with that.
+        """
+        took, takes = self._took[number], now - flow.began
+        if not took:
+            return now + length
+        kept = min(max(0.0, length - took), self._delay(number))
+        return now + kept + (length - took - kept) * min(takes / took, crowding)
+
+    def _delay(self, number: int) -> float:
+        """Return how long a transfer would take beyond its bytes if it were alone."""
+        shapes = self._shapes(self._events[number])
+        if shapes is None:
+            return 0.0
+        event = self._events[number]
+        own = shapes[0 if DIRECTION_OF_PHASE[event.phase] == UP else 1]
+        trip = shapes[0].delay + shapes[1].delay
+        alone = Transfer(self._size(event), own.rate or inf, own.delay, trip)
+        return own.delay + alone.slow_start_seconds
 
     def _as_recorded(self, flows: Flows) -> Iterator[tuple[float, dict[int, Flow]]]:
         """Let the transfers begin when they did, and yield those that end, with the moment."""

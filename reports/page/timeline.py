@@ -48,6 +48,8 @@ _WORDS: dict[str, Callable[[Event], str]] = {
     Phase.LINK: _link,
     Phase.CRASH: lambda _: "its process ended",
     Phase.RESTART: lambda _: "its process began anew",
+    Phase.AWAY: lambda _: "went away",
+    Phase.BACK: lambda _: "was there again",
     Phase.ABANDONED: lambda event: f"left before its update had reached {event.peer}",
     Phase.RESENT: lambda event: f"sent its update to {event.peer} again",
     Phase.DEADLINE: _missing,

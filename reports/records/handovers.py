@@ -48,6 +48,7 @@ class TimelineTotals:
     resent: int
     outages: int
     crashes: int
+    absences: int  # how often clients went away
 
 
 def completed_handovers(events: Iterable[Event]) -> list[CompletedHandover]:
@@ -78,6 +79,7 @@ def timeline_totals(events: Sequence[Event], moves: Sequence[CompletedHandover])
         resent=_count(events, Phase.RESENT),
         outages=_count(events, Phase.OUTAGE),
         crashes=_count(events, Phase.CRASH),
+        absences=_count(events, Phase.AWAY),
     )
 
 

@@ -116,7 +116,7 @@ def summarise(facts: RunFacts, records: RunRecords) -> Summary:
     plan, rows, events = records.plan, records.rounds, records.events
     traffic, cells = records.traffic, records.cells
     by_device = local_training(events, plan) if plan else {}
-    timed = plan is not None and bool(plan.timeline or plan.walk)
+    timed = plan is not None and bool(plan.timeline or plan.walk or plan.availability)
     late = overruns(events)
     drops = traffic.drops if traffic.last_round > 0 else None
     evaluated = [row.accuracy for row in rows if row.accuracy is not None]

@@ -118,8 +118,8 @@ def test_the_plan_names_the_devices_of_neighbours_at_one_server() -> None:
         ),
         (
             {"devices": SHARED, "timeline": [{"at": "1s", "event": "crash", "node": "client1"}]},
-            "devices.client.shared_by: clients that move, crash or restart have devices of their "
-            "own; leave it out",
+            "devices.client.shared_by: clients that move, come and go, crash or restart have "
+            "devices of their own; leave it out",
         ),
     ],
 )

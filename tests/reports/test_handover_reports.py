@@ -38,6 +38,7 @@ HANDOVER_KEYS = (
     "resent",
     "outages",
     "crashes",
+    "absences",
 )
 
 
@@ -321,7 +322,7 @@ def test_the_summary_counts_what_happened(tmp_path: Path) -> None:
     _eventful(tmp_path)
 
     summary = json.loads((tmp_path / "summary.json").read_text())
-    assert [summary[key] for key in HANDOVER_KEYS] == [3, 0.3, 2, 1, 1, 1]
+    assert [summary[key] for key in HANDOVER_KEYS] == [3, 0.3, 2, 1, 1, 1, 0]
     assert "happened" not in summary
 
 
@@ -341,7 +342,7 @@ def test_a_timeline_that_did_nothing_counts_nothing(tmp_path: Path) -> None:
     shown = _shown(finish(tmp_path, FACTS))
 
     summary = json.loads((tmp_path / "summary.json").read_text())
-    assert [summary[key] for key in HANDOVER_KEYS] == [0, None, 0, 0, 0, 0]
+    assert [summary[key] for key in HANDOVER_KEYS] == [0, None, 0, 0, 0, 0, 0]
     assert "Handovers" not in shown and "Breakdowns" not in shown
 
 

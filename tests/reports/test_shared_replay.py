@@ -13,10 +13,11 @@ from tests.support.scenario_trees import planned, star_scenario
 FRAME_BITS, PAYLOAD = 8 * 1514, 1448
 
 
-def plan_with_shared(rate: float, own: float = 100.0) -> Plan:
+def plan_with_shared(rate: float, own: float = 100.0, delay: str = "0ms") -> Plan:
     """Two clients, and a server whose own line carries so many frames in a second."""
     rates = {"client-cloud": own, "cloud": rate}
     links = {name: {"rate": f"{frames * FRAME_BITS:.0f}bit"} for name, frames in rates.items()}
+    links["client-cloud"]["delay"] = delay
     return planned(star_scenario(2, links=links))
 
 
@@ -69,13 +70,15 @@ def test_beyond_twice_the_rate_the_clients_own_lines_are_the_limit() -> None:
     assert twice == four_times == pytest.approx(6.0)
 
 
-def test_what_a_transfer_took_beyond_the_rate_is_kept() -> None:
-    late = one_round(transfer=2.5, computing=4.0)  # half a second of delay each way: 9 s in all
-
-    replay = SharedReplay(late, plan_with_shared(1.0))
-
+def test_delay_is_kept_and_what_comes_of_crowding_shrinks() -> None:
+    late = one_round(transfer=2.5, computing=4.0)  # half a second more each way: 9 s in all
     both = Change("links.cloud", rate_up=2.0, rate_down=2.0)
-    assert replay.elapsed(both) == pytest.approx(7.0)
+
+    far = SharedReplay(late, plan_with_shared(1.0, delay="500ms"))
+    crowded = SharedReplay(late, plan_with_shared(1.0))
+
+    assert far.elapsed(both) == pytest.approx(7.0)
+    assert crowded.elapsed(both) == pytest.approx(6.5)
 
 
 def test_the_sentence_names_what_is_shared_and_by_how_many() -> None:

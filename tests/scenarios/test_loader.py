@@ -138,4 +138,5 @@ def test_the_dump_says_everything_even_what_the_file_left_to_defaults() -> None:
         dumped["links"]["edge-cloud"] | {"profile": "wan-droplet", "rate": "20mbit"}
         == (dumped["links"]["edge-cloud"])
     )
-    assert set(dumped) == set(Scenario.model_fields) - {"mobility", "server_data"}  # there are none
+    none = {"availability", "mobility", "server_data"}
+    assert set(dumped) == set(Scenario.model_fields) - none
