@@ -6,6 +6,7 @@ from typing import Any
 # These change neither what is learned nor how long it takes on the emulated network.
 _NO_DIFFERENCE = ("seed", "about", "compute.workers")
 NAMED_ALREADY = ("name", "variant", "size")
+_WITH_PROFILES = ("links", "devices")
 _MEASURED = "host"  # the device whose speed is measured before every run
 
 FlatSettings = Mapping[str, str]
@@ -13,12 +14,27 @@ FlatSettings = Mapping[str, str]
 
 def identity(scenario: Mapping[str, Any]) -> dict[str, str]:
     """Flatten a resolved scenario to `section.key` and value, leaving out the seed."""
-    flat = {key: text for key, text in _flatten(scenario) if key not in _NO_DIFFERENCE}
+    named = {
+        section: {key: _named(entry) for key, entry in scenario[section].items()}
+        for section in _WITH_PROFILES
+        if isinstance(scenario.get(section), Mapping)
+    }
+    flat = {key: text for key, text in _flatten({**scenario, **named}) if key not in _NO_DIFFERENCE}
     measured = [entry for entry in _entries(flat) if flat.get(f"{entry}.profile") == _MEASURED]
     for entry in measured:
         flat.pop(f"{entry}.speed", None)
         flat.pop(f"{entry}.memory", None)
     return flat
+
+
+def _named(entry: Any) -> Any:
+    """Give a mix of links or devices one name: its profiles with their shares."""
+    mix = entry.get("mix") if isinstance(entry, Mapping) else None
+    if not isinstance(mix, list) or not all(isinstance(p, Mapping) and "profile" in p for p in mix):
+        return entry
+    whole = sum(float(part["share"]) for part in mix)
+    parts = (f"{100 * float(part['share']) / whole:.0f} % {part['profile']}" for part in mix)
+    return {"profile": " + ".join(parts)}
 
 
 def distinct_labels(bases: Sequence[str], identities: Sequence[FlatSettings]) -> list[str]:
@@ -63,7 +79,7 @@ def _flatten(tree: Any, place: str = "") -> Iterator[tuple[str, str]]:
 def _entries(keys: Any) -> list[str]:
     """Return the links and devices among these keys, such as links.edge-cloud or devices.client."""
     parts = [key.split(".") for key in keys]
-    found = (".".join(p[:2]) for p in parts if p[0] in ("links", "devices") and len(p) > 2)
+    found = (".".join(p[:2]) for p in parts if p[0] in _WITH_PROFILES and len(p) > 2)
     return list(dict.fromkeys(found))
 
 
@@ -80,6 +96,6 @@ def _profile_tells(entry: str, identities: Sequence[FlatSettings]) -> bool:
 
 def _short(key: str) -> str:
     section, _, rest = key.partition(".")
-    if section in ("links", "devices"):
+    if section in _WITH_PROFILES:
         return rest.removesuffix(".profile")
     return "protocol" if key == "protocol.name" else key

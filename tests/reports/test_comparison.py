@@ -6,8 +6,10 @@ import pytest
 
 from contracts.errors import BadInput
 from reports.comparison.groups import Comparison, Group, Target, compare_runs
+from reports.comparison.labels import distinct_labels, identity
 from reports.comparison.metrics import BEST, BYTES_ON_WIRE, BYTES_TO_TARGET, FINAL, ROUNDS, TIME
 from reports.comparison.runs import read_runs
+from reports.comparison.setting_values import setting_texts
 from tests.support.compared_runs import BYTES_A_ROUND, scenario, spread_of, write_run
 
 
@@ -239,3 +241,17 @@ def test_a_baseline_on_several_links_is_held_against_runs_on_the_same(tmp_path: 
     for section in comparison.sections:
         assert [group.label for group in section.groups] == ["avg", "rl"]
         assert section.speed_up(section.groups[1]) == pytest.approx(2)
+
+
+def test_a_mix_is_named_by_its_profiles_and_their_shares() -> None:
+    def flat(mix: dict[str, float]) -> dict[str, str]:
+        parts = [{"profile": name, "share": share, "delay": "1ms"} for name, share in mix.items()]
+        return identity({"links": {"client-cloud": {"mix": parts, "queueing": "fifo"}}})
+
+    runs = [flat({"wifi": 1.0, "lte": 3.0}), flat({"wifi": 1.0})]
+
+    assert distinct_labels(["fedavg", "fedavg"], runs) == [
+        "fedavg client-cloud=25 % wifi + 75 % lte",
+        "fedavg client-cloud=100 % wifi",
+    ]
+    assert setting_texts("links.client-cloud", runs) == ["25 % wifi + 75 % lte", "100 % wifi"]
