@@ -22,7 +22,8 @@ def shared_words(part: Part, plan: Plan, at_once: Mapping[tuple[str, str], int])
     links = [link for link in (*plan.links, *plan.trunks) if link.shared == part.place]
     if not links:
         return ""
-    ways = {UP: (UP,), DOWN: (DOWN,)}.get(part.phase, (UP, DOWN))
+    one_way = {UP: (UP,), DOWN: (DOWN,)}.get(part.phase)
+    ways = (UP, DOWN) if one_way is None or links[0].is_trunk else one_way
     shapes = [link.down if way == UP else link.up for link in links for way in ways]
     rates = sorted({shape.rate for shape in shapes if shape is not None and shape.rate is not None})
     speed = " to ".join(rate(one) for one in dict.fromkeys((rates[0], rates[-1]))) if rates else ""
