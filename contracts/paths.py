@@ -29,5 +29,6 @@ def _joined(shapes: Iterable[Shape | None]) -> Shape | None:
             loss=1 - (1 - whole.loss) * (1 - shape.loss) if shape.loss else whole.loss,
             queue=min(whole.queue, shape.queue),
             varies=whole.varies or shape.varies,
+            queueing="fq_codel" if "fq_codel" in (whole.queueing, shape.queueing) else "fifo",
         )
     return whole

@@ -41,7 +41,7 @@ def can_be_filled(shape: Shape, round_trip: float, socket_buffer: int | None = N
     Until TCP's window holds all of that, the link is idle for a part of every round trip. On a long
     fat link that takes more bytes than we send, and small buffers or queues never allow it.
     """
-    if shape.rate is None:
+    if shape.rate is None or shape.queueing == "fq_codel":  # which drops what one probe queues
         return False
     on_the_way = shape.rate * round_trip / 8
     roomy = socket_buffer is None or socket_buffer >= _BUFFERS * on_the_way

@@ -15,7 +15,7 @@ class Checkpoint:
 
     def __init__(self, context: NodeContext) -> None:
         self._name, self._restarted = context.spec.name, context.restarted
-        self._path = context.spool.checkpoint(self._name)
+        self._path, self._recorder = context.spool.checkpoint(self._name), context.recorder
         self._may_crash = any(
             isinstance(event, CrashEvent) and event.node == self._name
             for event in context.plan.timeline
@@ -29,6 +29,8 @@ class Checkpoint:
 
     def write(self, local_round: int, state: Package) -> None:
         """Replace the checkpoint, if the node may crash at all."""
+        if self._may_crash:
+            self._recorder.flush()  # or the crash would take the records of a finished round along
         if self._may_crash and state.tensors:
             kept = Message(Kind.CHECKPOINT, self._name, local_round, state.meta, state.tensors)
             write_file(self._path, kept)

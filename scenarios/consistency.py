@@ -102,6 +102,12 @@ def _check_shared_link(scenario: Scenario, name: str, link: TierLink) -> None:
     """Refuse a shared link that shapes nothing, or that changes with time."""
     if name not in scenario.topology.shared_links:
         return
+    specs = wiring.link_specs(wiring.build_topology(scenario), scenario)
+    if not any(spec.shared == f"links.{name}" for spec in specs):
+        raise BadInput(
+            f"links.{name}: no institution here has clients beside it, so that it shapes nothing; "
+            "take it out, or set topology.clients_per_institution"
+        )
     kinds = [link, *(link.mix or ())]
     if any(one.trace is not None for one in kinds):
         raise BadInput(

@@ -97,7 +97,7 @@ class Restart(Section):
 
 
 class Traffic(Section):
-    """Background packets from one host to another on the same switch."""
+    """Background packets from one host to another on the same switch, or in a graph."""
 
     sender: str = Field(alias="from")
     to: str

@@ -18,12 +18,14 @@ from pydantic import ValidationError
 
 from contracts.errors import BadInput
 from netem import profiles
-from scenarios import named_files
+from scenarios import named_files, quantities
 from scenarios.sections import Link
 
 _EARTH_KILOMETRES = 6371.0
+_HIGHEST_RATE = 30e9  # bits per second: what can be shaped
 _FIBRE_KILOMETRES_A_SECOND = 200_000.0  # two thirds of the speed of light
 _LONGEST_NAME = 15  # of a Linux interface, and so of a switch
+_TAKEN = re.compile(r"(client|inst|edge|lan|cloud|wan|lo|trunk|port)\d*")  # others have these names
 
 
 @dataclass(frozen=True)
@@ -60,9 +62,19 @@ def _read(path: Path, _changed: int, rate: str | None) -> Graph:
         if text.lstrip().startswith("{"):
             tree = json.loads(text)
             found = networkx.node_link_graph(tree, edges="edges" if "edges" in tree else "links")
+            if len(found) > len(tree["nodes"]):
+                raise ValueError("an edge ends at a node that is not in its list of nodes")
         else:
             found = networkx.parse_gml(text, label="id")
-    except (networkx.NetworkXError, ValueError, KeyError, TypeError) as error:
+        dict(found.graph)
+    except (
+        networkx.NetworkXError,
+        AttributeError,
+        KeyError,
+        RecursionError,
+        TypeError,
+        ValueError,
+    ) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise BadInput(f"{path}: is not a graph ({reason}); give GML or node-link JSON") from None
     if not len(found):
@@ -108,7 +120,7 @@ def _names(labels: list[str], path: Path) -> dict[str, str]:
         if not plain[0].isalpha():
             plain = f"r{plain}"[:_LONGEST_NAME]
         name, number = plain, 1
-        while name in names.values() or re.fullmatch(r"(client|inst|edge|lan|cloud)\d*", name):
+        while name in names.values() or _TAKEN.fullmatch(name):
             number += 1
             name = f"{plain[: _LONGEST_NAME - len(str(number)) - 1]}x{number}"
         names[label] = name
@@ -136,10 +148,8 @@ def _together(links: list[Link]) -> Link:
     """Return one link for several side by side: all their rates, and the first one's delay."""
     if len(links) == 1:
         return links[0]
-    from scenarios import quantities
-
     whole = sum(quantities.bits_per_second(link.rate or "") for link in links)
-    return links[0].model_copy(update={"rate": f"{whole:.0f}bit"})
+    return links[0].model_copy(update={"rate": f"{min(whole, _HIGHEST_RATE):.0f}bit"})
 
 
 def _link(
@@ -185,6 +195,7 @@ def _delay(first: Mapping[str, Any], second: Mapping[str, Any]) -> float | None:
 def _coordinates(node: Mapping[str, Any]) -> tuple[float, float] | None:
     """Return a node's latitude and longitude in radians, if it has them."""
     try:
-        return math.radians(float(node["Latitude"])), math.radians(float(node["Longitude"]))
+        point = math.radians(float(node["Latitude"])), math.radians(float(node["Longitude"]))
     except (KeyError, TypeError, ValueError):
         return None
+    return point if all(map(math.isfinite, point)) else None

@@ -21,6 +21,6 @@ def find(name_or_file: str, known: Mapping[str, Path], what: str, place: str) ->
 def read(path: Path, what: str, kind: str = "CSV") -> str:
     """Return the file's text; BadInput if it has none."""
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError):
         raise BadInput(f"{path}: cannot be read as text; name a {kind} file of {what}") from None

@@ -139,8 +139,12 @@ class Topology(Section):
         for place in self.overlaps or ():
             if max(place.cells) > (self.cells or 0) or len(set(place.cells)) < len(place.cells):
                 raise ValueError(f"overlaps: {place.cells} are not different cells of {self.cells}")
-        if [host.role for host in self.hosts or ()].count("cloud") != (self.kind == "graph"):
+        if sum(h.count for h in self.hosts or () if h.role == "cloud") != (self.kind == "graph"):
             raise ValueError('a graph needs one host with role = "cloud"')
+        if self.institution_count > MOST_INSTITUTIONS:
+            raise ValueError(f"{self.institution_count} institutions: {MOST_INSTITUTIONS} at most")
+        if self.clients_per_institution and not self.institution_count:
+            raise ValueError('clients_per_institution: there are none; add hosts of role "edge"')
         if not 0 < self.client_count <= MOST_CLIENTS:
             raise ValueError(
                 f"{self.client_count} clients: give at least 1 and at most {MOST_CLIENTS}"

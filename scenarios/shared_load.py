@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from math import inf
 
 from contracts.links import LinkSpec
 from contracts.plan import Plan
@@ -43,6 +44,9 @@ def _crossing(plan: Plan) -> Counter[LinkSpec]:
 
 def _round_seconds(plan: Plan, link: LinkSpec, crossing: int) -> float:
     ways = ((link.down, plan.update_bytes), (link.up, plan.model_bytes))
+    if link.is_trunk:  # updates may cross it in either direction: the slower one counts
+        slower = min((link.up, link.down), key=lambda way: (way and way.rate) or inf)
+        ways = ((slower, plan.update_bytes), (slower, plan.model_bytes))
     return sum(
         Transfer(crossing * size, shape.rate, 0.0, 0.0).ideal_seconds
         for shape, size in ways

@@ -152,6 +152,8 @@ def _check_structure(
             what, some = "a rate", "a rate"
         elif needs_netem(old) != needs_netem(new):
             what, some = "a delay, jitter or loss", "a delay"
+        elif old.queueing != new.queueing:
+            what, some = f'queueing "{new.queueing}"', "the same queueing"
         else:
             continue
         raise BadInput(

@@ -167,14 +167,15 @@ def _with_shapeable_rates(trace: Trace, name: str) -> Trace:
 
 
 def resolve_trace_paths(tree: Any, folder: Path) -> Any:
-    """Replace names of trace and table files in the scenario's own folder by their full paths."""
+    """Replace names of files (traces, tables, graphs) in the scenario's folder by full paths."""
     if isinstance(tree, dict):
         return {key: _resolved_path(key, value, folder) for key, value in tree.items()}
     return [resolve_trace_paths(part, folder) for part in tree] if isinstance(tree, list) else tree
 
 
 def _resolved_path(key: str, value: Any, folder: Path) -> Any:
-    shipped = {"trace": profiles.traces(), "table": profiles.tables()}.get(key)
+    known = {"trace": profiles.traces, "table": profiles.tables, "file": profiles.graphs}.get(key)
+    shipped = known() if known is not None else None
     if shipped is None or not isinstance(value, str) or value in shipped:
         return resolve_trace_paths(value, folder)
     path = (folder / value).resolve()

@@ -49,8 +49,9 @@ def plan_flows(scenario: Scenario, links: Sequence[LinkSpec]) -> tuple[Flow, ...
 def _ends(sender: str, receiver: str, links: Sequence[LinkSpec]) -> dict[str, str]:
     """Return the network between two hosts and their switches there, as a Flow has them."""
     network = _shared_networks(sender, receiver, links)[0]
-    at = {link.host: link.switch for link in links if link.network_name == network}
-    if network == at[sender]:
+    there = {link.host: link for link in links if link.network_name == network}
+    at = {host: link.switch for host, link in there.items()}
+    if not there[sender].network:
         return {"switch": network}
     return {"switch": at[sender], "receiver_switch": at[receiver], "network": network}
 

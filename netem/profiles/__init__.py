@@ -35,4 +35,4 @@ def traces() -> dict[str, Path]:
 @cache
 def graphs() -> dict[str, Path]:
     """Return the file of every named graph."""
-    return {path.stem: path for path in sorted((_FOLDER / "graphs").glob("*.*ml"))}
+    return {path.stem: path for path in sorted((_FOLDER / "graphs").glob("*.gml"))}

@@ -81,9 +81,9 @@ def attribute_time(
         link = links.link(step.node, step.peer) if step.phase in DIRECTION_OF_PHASE else None
         if link is not None and link.tier is not None:
             place, phase = link.tier, DIRECTION_OF_PHASE[step.phase]
-            for limit, share in sharing.limits(step) if sharing else ():
+            for limit, way, share in sharing.limits(step) if sharing else ():
                 booked = share * (step.end - step.start)
-                _book(found, limit.place or place, phase, step.node, booked, limit)
+                _book(found, limit.place or place, way, step.node, booked, limit)
                 seconds -= booked
             if plan.trunks:  # the rest is delay, of many links
                 place, link = DISTANCE, None

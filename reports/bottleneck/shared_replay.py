@@ -14,6 +14,7 @@ from math import inf
 from contracts.links import LinkSpec, Shape
 from contracts.paths import end_to_end
 from contracts.plan import Plan
+from contracts.timeline import LinkChangeEvent
 from netem.transfer_time import Transfer
 from reports.bottleneck.critical_path import Step
 from reports.bottleneck.fair_shares import Resource
@@ -32,7 +33,12 @@ class SharedReplay(Replay):
         super().__init__(events, plan)
         self._plan = plan
         self._specs = {link.name: link for link in (*plan.links, *plan.trunks)}
-        self._paths = [self._path(event) for event in self._events]
+        self._vary = {link.name for link in plan.links if link.trace is not None}
+        for change in plan.timeline:
+            if isinstance(change, LinkChangeEvent):
+                self._vary.update(change.links)
+        self._at_times: dict[Resource, float] = {}  # rates of links that vary, by transfer
+        self._paths = [self._path(number, event) for number, event in enumerate(self._events)]
         self._followers: dict[int, list[int]] = defaultdict(list)
         for place, (before, _) in enumerate(self._waits):
             for earlier in before:
@@ -62,15 +68,18 @@ class SharedReplay(Replay):
         replayed = super().elapsed(Change(""))
         return self.recorded_seconds / replayed if replayed else 1.0
 
-    def limits(self, step: Step) -> Iterator[tuple[LinkSpec, float]]:
-        """Yield the links that limited a step, and for which share of its time each."""
+    def limits(self, step: Step) -> Iterator[tuple[LinkSpec, str, float]]:
+        """Yield the links that limited a step, in which direction, and for what share of it."""
         for number in self._at_time.get((step.node, step.phase, step.peer), ()):
             event = self._events[number]
             if event.start <= step.start and step.end <= event.end and event.seconds > 0:
                 whole = max(self._took[number], event.seconds)
                 for resource, seconds in self._flowed[number].limited.items():
                     if resource is not None:
-                        yield self._specs[resource[0]], seconds / whole
+                        link = self._specs[resource[0]]
+                        # A host's own link may be crossed towards the host, in a graph.
+                        way = resource[1] if link.tier else DIRECTION_OF_PHASE[step.phase]
+                        yield link, way, seconds / whole
                 return
 
     def _ends(self, change: Change) -> list[float]:
@@ -143,16 +152,26 @@ class SharedReplay(Replay):
         while (end := flows.next_end()) < inf:
             yield end, flows.ended(end)
 
-    def _path(self, event: Event) -> tuple[Resource, ...]:
-        """Return the links that a transfer crosses, and in which direction; nothing for others."""
+    def _path(self, number: int, event: Event) -> tuple[Resource, ...]:
+        """Return the links that a transfer crosses, and in which direction; nothing for others.
+
+        A link that varies is another one for each transfer, with the rate that it had then.
+        """
         way = DIRECTION_OF_PHASE.get(event.phase)
         link = self._links.of(event) if way is not None else None
         if link is None or way is None:
             return ()
         up = way == UP
-        return tuple(
+        crossed = [
             (hop.link.name, UP if hop.leaves_host == up else DOWN) for hop in self._plan.path(link)
-        )
+        ]
+        shapes = self._links.shapes(link, event.start, event.end)
+        if link.name in self._vary and shapes is not None:
+            own = f"{link.name} {number}", way
+            self._specs[own[0]] = link
+            self._at_times[own] = shapes[0 if up else 1].rate or inf
+            crossed[0] = own
+        return tuple(crossed)
 
     def _bits(self, number: int) -> float:
         """Return what a transfer puts on a link, its frames' headers included."""
@@ -161,7 +180,11 @@ class SharedReplay(Replay):
     def _capacity(self, change: Change) -> dict[Resource, float]:
         """Return the rate of every link in bits per second, by name and direction."""
         found: dict[Resource, float] = {}
-        for link in self._specs.values():
+        for own, rate in self._at_times.items():
+            here = self._specs[own[0]].place == change.place
+            faster = change.rate_up if own[1] == UP else change.rate_down
+            found[own] = rate * (faster if here else 1.0)
+        for link in (*self._plan.links, *self._plan.trunks):
             here = link.place == change.place
             to_server, from_server = (UP, DOWN) if link.tier else (DOWN, UP)
             factors = {to_server: change.rate_up, from_server: change.rate_down}

@@ -24,7 +24,7 @@ class WhatIf:
     words: str
     elapsed_seconds: float
     saving: float
-    rough: bool = False  # jitter, loss, traces or other traffic make TCP irregular
+    rough: bool = False  # TCP is irregular (jitter, loss, traces, traffic), or nodes come and go
 
     def row(self) -> dict[str, Any]:
         """Return the entry for summary.json."""
@@ -52,7 +52,7 @@ def what_ifs(attributed: Attribution, replay: Replay, plan: Plan) -> Iterator[Wh
     for change, words in _changes(attributed, plan):
         elapsed = replay.elapsed(change)
         saving = 1 - elapsed / was if was else 0.0
-        yield WhatIf(change, words, elapsed, saving, change.place in erratic)
+        yield WhatIf(change, words, elapsed, saving, plan.moves or change.place in erratic)
 
 
 def _changes(attributed: Attribution, plan: Plan) -> Iterator[tuple[Change, str]]:

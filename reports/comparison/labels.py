@@ -33,8 +33,9 @@ def _named(entry: Any) -> Any:
     if not isinstance(mix, list) or not all(isinstance(p, Mapping) and "profile" in p for p in mix):
         return entry
     whole = sum(float(part["share"]) for part in mix)
-    parts = (f"{100 * float(part['share']) / whole:.0f} % {part['profile']}" for part in mix)
-    return {"profile": " + ".join(parts)}
+    parts = (f"{100 * float(part['share']) / whole:.6g} % {part['profile']}" for part in mix)
+    details = [{key: value for key, value in part.items() if key != "profile"} for part in mix]
+    return {"profile": " + ".join(parts), "parts": details}
 
 
 def distinct_labels(bases: Sequence[str], identities: Sequence[FlatSettings]) -> list[str]:

@@ -109,8 +109,8 @@ function drawing(network) {
   const kinds = kindsOf(network);
   const dots = nodes.map(([name, role, , device, samples], at) => {
     const radius = SHAPES[role] - (many && role === "client" ? 1.5 : 0) - (graph ? 2 : 0), [x, y] = spots[at];
-    const line_kind = network.kinds && network.kinds[at], known = kinds.indexOf(line_kind);
-    const words = `${name}: ${device}${line_kind ? ` on ${line_kind}` : ""}${samples ? `, ${plural(samples, "sample")}` : ""}`;
+    const ownKind = network.kinds && network.kinds[at], known = kinds.indexOf(ownKind);
+    const words = `${name}: ${device}${ownKind ? ` on ${ownKind}` : ""}${samples ? `, ${plural(samples, "sample")}` : ""}`;
     const paint = role !== "client" ? "var(--ink)" : known >= 0 ? lineColour(known) : "var(--card)";
     return svg("g", { onpointermove: (e) => showTip(words, e), onpointerleave: hideTip },
       svg("circle", { cx: x, cy: y, r: radius, fill: paint, stroke: "var(--ink)", "stroke-width": 1.5 }),

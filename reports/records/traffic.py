@@ -72,10 +72,24 @@ def traffic(links: Iterable[LinkRow], events: Iterable[Event], plan: Plan | None
         found.background[row.tier, "up"] += row.background_up
         found.background[row.tier, "down"] += row.background_down
     tiers = {link.host: link.tier for link in plan.links if link.tier} if plan else {}
+    further = _further_tiers(plan) if plan and plan.trunks else {}
     for event in events:
         if event.phase in _CARRIES and event.round <= found.last_round:
-            key = tiers.get(event.node, "unknown"), _CARRIES[event.phase]
-            found.payload[key] += event.bytes
+            way = _CARRIES[event.phase]
+            found.payload[tiers.get(event.node, "unknown"), way] += event.bytes
+            for tier in further.get((event.node, event.peer), ()):
+                found.payload[tier, "down" if way == "up" else "up"] += event.bytes
+    return found
+
+
+def _further_tiers(plan: Plan) -> dict[tuple[str, str | None], list[str]]:
+    """Return the tiers of servers' own links that a node's transfers cross in a graph."""
+    found: dict[tuple[str, str | None], list[str]] = {}
+    for link in plan.links:
+        server = plan.server_across(link) if link.tier else None
+        if server is not None:
+            last = plan.path(link)[-1].link
+            found[link.host, server.name] = [last.tier] if last.tier else []
     return found
 
 

@@ -1,8 +1,12 @@
 """Rounds whose transfers share the server's link: attribution, what-if and the sentence."""
 
+import dataclasses
+
 import pytest
 
+from contracts.links import Shape
 from contracts.plan import Plan
+from contracts.timeline import LinkChangeEvent
 from reports.bottleneck.critical_path import round_paths
 from reports.bottleneck.overview import bottleneck
 from reports.bottleneck.replay import Change
@@ -79,6 +83,21 @@ def test_delay_is_kept_and_what_comes_of_crowding_shrinks() -> None:
 
     assert far.elapsed(both) == pytest.approx(7.0)
     assert crowded.elapsed(both) == pytest.approx(6.5)
+
+
+def test_a_line_counts_with_the_rate_that_the_timeline_gave_it() -> None:
+    # Slowed to a frame in two seconds, the clients' own lines are what both transfers wait for.
+    plan = plan_with_shared(1.0)
+    slow = Shape(FRAME_BITS / 2, 0.0, 0.0, 0.0, 100)
+    names = tuple(link.name for link in plan.links if link.tier)
+    slowed = LinkChangeEvent(at=0.0, links=names, up=slow, down=slow, profile=None)
+    replay = SharedReplay(ROUND, dataclasses.replace(plan, timeline=(slowed,)))
+
+    shared = replay.elapsed(Change("links.cloud", rate_up=2.0, rate_down=2.0))
+    own = replay.elapsed(Change("client-cloud", rate_up=4.0, rate_down=4.0))
+    both = replay.elapsed(Change("client-cloud", rate_up=2.0, rate_down=2.0))
+    assert shared == pytest.approx(8.0)
+    assert own == both == pytest.approx(8.0), "then the shared line is: a second for each frame"
 
 
 def test_the_sentence_names_what_is_shared_and_by_how_many() -> None:

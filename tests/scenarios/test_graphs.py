@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import tomli_w
 
 from contracts.errors import BadInput
 from contracts.paths import end_to_end
@@ -166,6 +167,12 @@ def test_edges_side_by_side_are_one_with_all_their_rates(tmp_path: Path) -> None
         ('graph [ node [ id 0 label "A" ] node [ id 1 label "A" ] '
          'edge [ source 0 target 1 rate "1mbit" delay 0 ] ]', 'two nodes are labelled "A"'),
         ("graph [ ]", "has no nodes"),
+        ("graph [ node 5 ]", "is not a graph"),
+        ('{"nodes": [1, 2], "edges": []}', "is not a graph"),
+        (
+            '{"nodes": [{"id": "a"}], "edges": [{"source": "a", "target": "Bb"}]}',
+            "an edge ends at a node that is not in its list of nodes",
+        ),
         ("not a graph", "is not a graph"),
         ("{}", "is not a graph"),
     ],
@@ -190,6 +197,16 @@ def test_a_bad_graph_gets_one_sentence(tmp_path: Path, text: str, complaint: str
             'did you mean "Seattle"?',
         ),
         (graph_scenario(WEST, clients_per_institution=1), "topology: ", 'role = "cloud"'),
+        (
+            graph_scenario(CLOUD, WEST | {"count": 300}, clients_per_institution=1),
+            "topology: 300 institutions",
+            "250 at most",
+        ),
+        (
+            graph_scenario(CLOUD, {"role": "client", "at": "Denver"}, clients_per_institution=1),
+            "topology: clients_per_institution: there are none",
+            'add hosts of role "edge"',
+        ),
         (
             graph_scenario(CLOUD, WEST, {"role": "client", "at": "Denver"}),
             "topology.hosts.3: 0 institutions are at Denver",
@@ -222,6 +239,29 @@ def test_hosts_that_fit_nowhere_are_refused(tree: dict[str, Any], start: str, re
 
     assert sentence.startswith(start)
     assert remedy in sentence
+
+
+def test_names_that_others_have_are_not_given_to_routers(tmp_path: Path) -> None:
+    nodes = [{"id": name} for name in ("wan", "lo", "client1", "Wan")]
+    edges = [
+        {"source": one, "target": other, "rate": "1mbit", "delay": "1ms"}
+        for one, other in (("wan", "lo"), ("lo", "client1"), ("client1", "Wan"))
+    ]
+    path = tmp_path / "net.json"
+    path.write_text(json.dumps({"nodes": nodes, "edges": edges}))
+
+    names = list(graph_files.load(str(path), None).routers.values())
+
+    assert names == ["wanx2", "lox2", "client1x2", "wanx3"]
+
+
+def test_a_file_is_found_beside_the_scenario(tmp_path: Path) -> None:
+    (tmp_path / "net.json").write_text(json.dumps(triangle()))
+    tree = graph_scenario({"role": "cloud", "at": "a"}, {"role": "client", "at": "c"})
+    tree["topology"]["file"] = "net.json"
+    (tmp_path / "own.toml").write_text(tomli_w.dumps(tree))
+
+    assert loader.load(str(tmp_path / "own.toml")).topology.file == str(tmp_path / "net.json")
 
 
 def test_the_library_names_both_networks() -> None:
