@@ -1,12 +1,13 @@
 """Estimate what the obvious improvements would do to a run's elapsed time."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from contracts.events import Phase
 from contracts.links import Hop, Shape
 from contracts.plan import Plan
+from contracts.timeline import LinkChangeEvent
 from reports.bottleneck.attribution import Attribution, is_transfer
 from reports.bottleneck.replay import Change, Replay
 from reports.bottleneck.shared_replay import DISTANCE
@@ -73,8 +74,10 @@ def _link_changes(tier: str, ways: set[str], plan: Plan) -> Iterator[tuple[Chang
         return
     links = [link for link in (*plan.links, *plan.trunks) if link.place == tier]
     hops = [Hop(link, leaves_host=link.tier is not None) for link in links]
-    up = {hop.to_server for hop in hops if hop.to_server}
-    down = {hop.from_server for hop in hops if hop.from_server}
+    changed = {n for e in plan.timeline if isinstance(e, LinkChangeEvent) for n in e.links}
+    varies = any(link.name in changed for link in links)
+    up = {_marked(hop.to_server, varies) for hop in hops if hop.to_server}
+    down = {_marked(hop.from_server, varies) for hop in hops if hop.from_server}
     is_trunk = links[0].is_trunk  # updates may cross one in both directions
     if UP in ways and not is_trunk and (words := _twice(up)):
         yield Change(tier, rate_up=2.0), f"at {words}"
@@ -89,6 +92,11 @@ def _link_changes(tier: str, ways: set[str], plan: Plan) -> Iterator[tuple[Chang
         one = len(delays) == 1 and not any(shape.varies for shape in up | down)
         half = f"{500 * delays.pop():g} ms of delay each way" if one else "half the delay"
         yield Change(tier, delay=0.5), f"with {half}"
+
+
+def _marked(shape: Shape, varies: bool) -> Shape:
+    """Mark a shape that the timeline changes: its numbers hold only for a while."""
+    return replace(shape, varies=True) if varies else shape
 
 
 def _twice(shapes: set[Shape]) -> str:
