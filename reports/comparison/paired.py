@@ -35,7 +35,7 @@ class PairedRatio:
 
 def paired_ratio(base: Group, group: Group, metric: Metric) -> PairedRatio | None:
     """Compare the runs of equal seed; None if there is no pair with both numbers."""
-    ours, theirs = _by_seed(group, metric), _by_seed(base, metric)
+    ours, theirs = by_seed(group, metric), by_seed(base, metric)
     common = sorted(ours.keys() & theirs.keys())
     known = [(a, b) for seed in common if (a := theirs[seed]) and (b := ours[seed])]
     if not known:
@@ -43,15 +43,19 @@ def paired_ratio(base: Group, group: Group, metric: Metric) -> PairedRatio | Non
     logs = [math.log(a / b) for a, b in known]
     mean, interval = fmean(logs), None
     if len(logs) > 1:
-        freedom = len(logs) - 1
-        t = _T[min(freedom, len(_T)) - 1]
-        half = t * stdev(logs) / math.sqrt(len(logs))
+        half = students_t(len(logs) - 1) * stdev(logs) / math.sqrt(len(logs))
         interval = math.exp(mean - half), math.exp(mean + half)
     better = sum(value > 0 for value in logs)
     return PairedRatio(math.exp(mean), interval, len(known), better, len(common) - len(known))
 
 
-def _by_seed(group: Group, metric: Metric) -> dict[int, float | None]:
+def students_t(freedom: int) -> float:
+    """Return Student's t for two-sided 95 %."""
+    return _T[min(freedom, len(_T)) - 1]
+
+
+def by_seed(group: Group, metric: Metric) -> dict[int, float | None]:
+    """Return the metric of each run by its seed."""
     return dict(zip((run.seed for run in group.runs), group.values(metric), strict=True))
 
 

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from reports.comparison.groups import Comparison, Section
 from reports.comparison.paired import paired_notes
+from reports.comparison.paired_accuracy import paired_accuracy_notes
 from reports.comparison.table_cells import Column, Unit, columns, heading, notes, unit_of_time
 
 _STYLES = {"exact": "green", "good": "green", "distorted": "bold red"}
@@ -21,7 +22,7 @@ def show(comparison: Comparison, console: Console) -> None:
     time = unit_of_time(comparison)
     for section in comparison.sections:
         console.print(section_table(section, time, console.width))
-        for note in chain(notes(section), paired_notes(section)):
+        for note in _below(section):
             console.print(Text(f"  {note}", style="italic"))
         console.print()
     for words in comparison.warnings:
@@ -87,9 +88,13 @@ def _markdown_section(section: Section, time: Unit) -> Iterator[str]:
     yield markdown_line(["---" if column.in_words else "---:" for column in shown])
     for group in section.groups:
         yield markdown_line([column.cell(group) for column in shown])
-    for note in chain(notes(section), paired_notes(section)):
+    for note in _below(section):
         yield ""
         yield escaped(note)
+
+
+def _below(section: Section) -> Iterator[str]:
+    return chain(notes(section), paired_notes(section), paired_accuracy_notes(section))
 
 
 def _left_out(comparison: Comparison) -> Iterator[str]:
