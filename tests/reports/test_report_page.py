@@ -213,16 +213,22 @@ def test_it_fits_a_phone_in_light_and_in_dark(page: Page, one: Path, dark: bool)
     assert (paper == "rgb(20, 21, 24)") is dark
 
 
+def _processor_seconds(page: Page, path: Path) -> float:
+    """What opening the page takes, without the browser's own start."""
+    before = page.processor_seconds()
+    page.open(path)
+    return page.processor_seconds() - before
+
+
 def test_200_nodes_and_100_rounds_open_in_time_and_are_not_large(
     page: Page, tmp_path: Path
 ) -> None:
     write_large_run(tmp_path / "run")
     path = _written(tmp_path / "report.html", tmp_path / "run")
 
-    page.open(path)
-    seconds = page.processor_seconds()
+    seconds = min(_processor_seconds(page, path) for _ in range(3))  # others' load only adds
 
     assert path.stat().st_size < 8e6
     assert page.run("waterfall.dataset.rows") == "200"
     assert page.complaints == []
-    assert seconds < 3
+    assert seconds < 1.5
