@@ -108,12 +108,13 @@ function drawing(network) {
   });
   const kinds = kindsOf(network);
   const dots = nodes.map(([name, role, , device, samples], at) => {
-    const radius = SHAPES[role] - (many && role === "client" ? 1.5 : 0) - (graph ? 2 : 0), [x, y] = spots[at];
+    const small = many && role === "client", [x, y] = spots[at];
+    const radius = Math.max(2.2, SHAPES[role] - (small ? 1.5 : 0) - (graph ? 2 : 0));
     const ownKind = network.kinds && network.kinds[at], known = kinds.indexOf(ownKind);
     const words = `${name}: ${device}${ownKind ? ` on ${ownKind}` : ""}${samples ? `, ${plural(samples, "sample")}` : ""}`;
     const paint = role !== "client" ? "var(--ink)" : known >= 0 ? lineColour(known) : "var(--card)";
     return svg("g", { onpointermove: (e) => showTip(words, e), onpointerleave: hideTip },
-      svg("circle", { cx: x, cy: y, r: radius, fill: paint, stroke: "var(--ink)", "stroke-width": 1.5 }),
+      svg("circle", { cx: x, cy: y, r: radius, fill: paint, stroke: "var(--ink)", "stroke-width": small ? 0.5 : 1.5 }),
       graph && role === "client" ? null : label(name, role, x, y, radius + (graph && role === "edge" ? 11 : 0), many));
   });
   return el("div", { class: "drawing" },
