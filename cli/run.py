@@ -152,7 +152,7 @@ def _draw_early(name: str, run_dir: Path) -> None:
 
 def _check_captures(captures: Sequence[str], plan: Plan) -> None:
     """Refuse to capture a link that is not there."""
-    known = [link.name for link in (*plan.links, *plan.trunks)]
+    known = [link.name for link in plan.links_and_trunks]
     for name in captures:
         if name not in known:
             raise BadInput(f"--pcap {name}: there is no such link; {did_you_mean(name, known)}")

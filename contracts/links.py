@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+LONGEST_INTERFACE_NAME = 15  # Linux: IFNAMSIZ without the terminating zero
+
 
 @dataclass(frozen=True)
 class Shape:

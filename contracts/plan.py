@@ -204,6 +204,11 @@ class Plan:
         network = link.network_name
         return next((server for server in above if network in server.addresses), None)
 
+    @property
+    def links_and_trunks(self) -> tuple[LinkSpec, ...]:
+        """Every link: those of hosts, then those between the routers of a graph."""
+        return (*self.links, *self.trunks)
+
     def attachment(self, server: NodeSpec, link: LinkSpec) -> LinkSpec:
         """Return the server's own link to the network that this link leads to."""
         return self._attachments[server.name, link.network_name]
@@ -235,7 +240,7 @@ class Plan:
     @cached_property
     def shares_links(self) -> bool:
         """Whether transfers of several nodes meet on a link that is shaped."""
-        return any(link.shared for link in (*self.links, *self.trunks))
+        return any(link.shared for link in self.links_and_trunks)
 
     @property
     def model_bytes(self) -> int:

@@ -15,13 +15,12 @@ from typing import Any, ClassVar
 from mininet.link import Intf, Link
 from mininet.node import Host, Node, Switch
 
-from contracts.links import Shape
+from contracts.links import LONGEST_INTERFACE_NAME, Shape
 from netem import netlink, requests, syscalls
 from netem.child_process import fork_to
 
 LOOPBACK = 1  # we choose the interface indices: lo is 1, a host's first link 2, and so on
 _FIRST_INDEX = 2
-_LONGEST_NAME = 15  # Linux: IFNAMSIZ without the terminating zero
 PREFIX = 16  # the prefix length of a switch's network
 
 # What a forked process runs; it is given its name and its end of a socket to us.
@@ -281,7 +280,7 @@ class ShapedLink(Link):
     def intfName(self, node: Node, port: int) -> str:
         """Name an interface as Mininet does, or by its index where Linux would not take that."""
         name = f"{node.name}-eth{port}"
-        return name if len(name) <= _LONGEST_NAME else f"port{self.port_index}"
+        return name if len(name) <= LONGEST_INTERFACE_NAME else f"port{self.port_index}"
 
     def makeIntfPair(self, intfname1: str, intfname2: str, *_rest: Any, **_more: Any) -> None:
         """Create the pair, join it to the bridge and shape both ends."""

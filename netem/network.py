@@ -38,7 +38,7 @@ class Network:
         ForkedHost.process_main = staticmethod(process_main)
         ForkedHost.settings = namespace_settings(plan.slow_start_after_idle, plan.socket_buffer)
         topo = topologies.build(plan.topology, plan.topology_numbers)
-        self._specs = {link.name: link for link in (*plan.links, *plan.trunks)}
+        self._specs = {link.name: link for link in plan.links_and_trunks}
         self._macs = _macs(plan)
         self.links: dict[str, ShapedLink] = {}
         self.mininet = Mininet(

@@ -92,7 +92,7 @@ class Records:
         """Append what every link carried since the last call; `background` by link and way."""
         beside = background or Counter()
         rows = []
-        for spec in (*self._plan.links, *self._plan.trunks):
+        for spec in self._plan.links_and_trunks:
             delta = counters[spec.name].since(self._before.get(spec.name, LinkCounters()))
             numbers = [getattr(delta, column) for column in LINK_COUNTERS]
             for way in ("up", "down") if self._plan.traffic else ():

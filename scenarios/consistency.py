@@ -8,6 +8,7 @@ from collections import Counter
 from typing import Any
 
 from contracts.errors import BadInput
+from contracts.links import LONGEST_INTERFACE_NAME
 from netem import mobility
 from protocols import registry
 from scenarios import (
@@ -25,8 +26,6 @@ from scenarios.schema import Scenario
 from scenarios.sections import Link, TierLink
 from scenarios.server_data import SOURCE_DATASETS
 from scenarios.suggestions import did_you_mean
-
-_LONGEST_INTERFACE_NAME = 15  # Linux: IFNAMSIZ without the terminating zero
 
 
 def check_consistency(scenario: Scenario, settings: Any) -> None:
@@ -176,12 +175,12 @@ def _check_sampling(scenario: Scenario, settings: Any) -> None:
     drawn, topology = getattr(settings, "clients_per_round", 0), scenario.topology
     if not drawn:
         return
-    there = _fewest_clients(scenario)
     if topology.kind == "cells":
         raise BadInput(
             "protocol.clients_per_round: in cells all clients take part; leave it out, or use a "
             "star or a tree"
         )
+    there = _fewest_clients(scenario)
     if drawn > there:
         raise BadInput(
             f"protocol.clients_per_round: {drawn} cannot be drawn of {there} clients; "
@@ -256,7 +255,7 @@ def _check_interfaces(scenario: Scenario) -> None:
     numbers = wiring.topology_numbers(scenario)
     for index, home in enumerate(numbers["homes"]):
         links = len(home) + len(numbers["visits"][index] if "visits" in numbers else ())
-        if len(f"client{index + 1}-eth{links - 1}") > _LONGEST_INTERFACE_NAME:
+        if len(f"client{index + 1}-eth{links - 1}") > LONGEST_INTERFACE_NAME:
             raise BadInput(
                 f"topology: client{index + 1} would have {links} links, more than Linux has names "
                 "for; take fewer cells or fewer clients"

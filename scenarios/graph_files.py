@@ -17,6 +17,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from contracts.errors import BadInput
+from contracts.links import LONGEST_INTERFACE_NAME
 from netem import profiles
 from scenarios import named_files, quantities
 from scenarios.sections import Link
@@ -24,7 +25,6 @@ from scenarios.sections import Link
 _EARTH_KILOMETRES = 6371.0
 _HIGHEST_RATE = 30e9  # bits per second: what can be shaped
 _FIBRE_KILOMETRES_A_SECOND = 200_000.0  # two thirds of the speed of light
-_LONGEST_NAME = 15  # of a Linux interface, and so of a switch
 _TAKEN = re.compile(r"(client|inst|edge|lan|cloud|wan|lo|trunk|port)\d*")  # others have these names
 
 
@@ -116,13 +116,13 @@ def _names(labels: list[str], path: Path) -> dict[str, str]:
     for label in labels:
         if label in names:
             raise BadInput(f'{path}: two nodes are labelled "{label}"; give each its own label')
-        plain = re.sub(r"[^a-z0-9]", "", label.lower())[:_LONGEST_NAME] or "router"
+        plain = re.sub(r"[^a-z0-9]", "", label.lower())[:LONGEST_INTERFACE_NAME] or "router"
         if not plain[0].isalpha():
-            plain = f"r{plain}"[:_LONGEST_NAME]
+            plain = f"r{plain}"[:LONGEST_INTERFACE_NAME]
         name, number = plain, 1
         while name in names.values() or _TAKEN.fullmatch(name):
             number += 1
-            name = f"{plain[: _LONGEST_NAME - len(str(number)) - 1]}x{number}"
+            name = f"{plain[: LONGEST_INTERFACE_NAME - len(str(number)) - 1]}x{number}"
         names[label] = name
     return names
 

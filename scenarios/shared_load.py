@@ -11,6 +11,8 @@ from netem.transfer_time import Transfer
 
 def warnings(plan: Plan) -> Iterator[str]:
     """Yield one sentence for every shared link that cannot carry a round within `limits.round`."""
+    if not plan.shares_links:
+        return
     told: set[str] = set()
     for link, crossing in _crossing(plan).items():
         seconds = _round_seconds(plan, link, crossing)

@@ -32,7 +32,7 @@ class SharedReplay(Replay):
     def __init__(self, events: Sequence[Event], plan: Plan) -> None:
         super().__init__(events, plan)
         self._plan = plan
-        self._specs = {link.name: link for link in (*plan.links, *plan.trunks)}
+        self._specs = {link.name: link for link in plan.links_and_trunks}
         self._vary = {link.name for link in plan.links if link.trace is not None}
         for change in plan.timeline:
             if isinstance(change, LinkChangeEvent):
@@ -184,7 +184,7 @@ class SharedReplay(Replay):
             here = self._specs[own[0]].place == change.place
             faster = change.rate_up if own[1] == UP else change.rate_down
             found[own] = rate * (faster if here else 1.0)
-        for link in (*self._plan.links, *self._plan.trunks):
+        for link in self._plan.links_and_trunks:
             here = link.place == change.place
             to_server, from_server = (UP, DOWN) if link.tier else (DOWN, UP)
             factors = {to_server: change.rate_up, from_server: change.rate_down}

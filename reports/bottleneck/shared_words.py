@@ -19,7 +19,7 @@ def shared_words(part: Part, plan: Plan, at_once: Mapping[tuple[str, str], int])
     """Return, for example: the cloud's own 100 Mbit/s, shared by 40 uploads; empty for others."""
     if part.place == DISTANCE:
         return "the delays of the ways through the graph, with TCP's slow start"
-    links = [link for link in (*plan.links, *plan.trunks) if link.shared == part.place]
+    links = [link for link in plan.links_and_trunks if link.shared == part.place]
     if not links:
         return ""
     one_way = {UP: (UP,), DOWN: (DOWN,)}.get(part.phase)

@@ -46,7 +46,7 @@ def what_ifs(attributed: Attribution, replay: Replay, plan: Plan) -> Iterator[Wh
     beside = {name for flow in plan.traffic for name in (flow.first_link, flow.last_link)}
     erratic = {
         link.place
-        for link in (*plan.links, *plan.trunks)
+        for link in plan.links_and_trunks
         for way in (link.up, link.down)
         if way and (way.jitter or way.loss or way.varies or link.name in beside)
     }
@@ -72,7 +72,7 @@ def _link_changes(tier: str, ways: set[str], plan: Plan) -> Iterator[tuple[Chang
     if tier == DISTANCE:
         yield Change(tier, delay=0.5), "with half of all delays"
         return
-    links = [link for link in (*plan.links, *plan.trunks) if link.place == tier]
+    links = [link for link in plan.links_and_trunks if link.place == tier]
     hops = [Hop(link, leaves_host=link.tier is not None) for link in links]
     changed = {n for e in plan.timeline if isinstance(e, LinkChangeEvent) for n in e.links}
     varies = any(link.name in changed for link in links)

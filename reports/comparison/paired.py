@@ -4,7 +4,7 @@ What differs between seeds then cancels out, and what is left is what the method
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
@@ -41,17 +41,19 @@ def paired_ratio(base: Group, group: Group, metric: Metric) -> PairedRatio | Non
     if not known:
         return None
     logs = [math.log(a / b) for a, b in known]
-    mean, interval = fmean(logs), None
-    if len(logs) > 1:
-        half = students_t(len(logs) - 1) * stdev(logs) / math.sqrt(len(logs))
-        interval = math.exp(mean - half), math.exp(mean + half)
+    mean, around = mean_and_interval(logs)
+    interval = None if around is None else (math.exp(around[0]), math.exp(around[1]))
     better = sum(value > 0 for value in logs)
     return PairedRatio(math.exp(mean), interval, len(known), better, len(common) - len(known))
 
 
-def students_t(freedom: int) -> float:
-    """Return Student's t for two-sided 95 %."""
-    return _T[min(freedom, len(_T)) - 1]
+def mean_and_interval(values: Sequence[float]) -> tuple[float, tuple[float, float] | None]:
+    """Return the mean and its 95 % interval by Student's t, which a single value does not have."""
+    mean = fmean(values)
+    if len(values) < 2:
+        return mean, None
+    half = _T[min(len(values) - 1, len(_T)) - 1] * stdev(values) / math.sqrt(len(values))
+    return mean, (mean - half, mean + half)
 
 
 def by_seed(group: Group, metric: Metric) -> dict[int, float | None]:

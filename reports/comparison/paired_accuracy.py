@@ -3,14 +3,12 @@
 Runs that ended at their target are left out: the faster a method is, the sooner its run ended.
 """
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from statistics import fmean, stdev
 
 from reports.comparison.groups import Group, Section
 from reports.comparison.metrics import BEST, FINAL, ROLLING, Metric
-from reports.comparison.paired import by_seed, students_t
+from reports.comparison.paired import by_seed, mean_and_interval
 from reports.comparison.rise_time import WINDOW
 
 _ASPECTS = (("final", FINAL), ("best", BEST), (f"last {WINDOW}", ROLLING))
@@ -36,10 +34,7 @@ def paired_difference(base: Group, group: Group, metric: Metric) -> PairedDiffer
     ]
     if not found:
         return None
-    mean, interval = fmean(found), None
-    if len(found) > 1:
-        half = students_t(len(found) - 1) * stdev(found) / math.sqrt(len(found))
-        interval = mean - half, mean + half
+    mean, interval = mean_and_interval(found)
     return PairedDifference(mean, interval, len(found), sum(value > 0 for value in found))
 
 

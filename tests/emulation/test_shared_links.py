@@ -11,13 +11,15 @@ from tests.support import emulated
 
 pytestmark = [pytest.mark.emulation, pytest.mark.beside, pytest.mark.timeout(300)]
 
-STAR = """
+COMMON = """
 name = "shared"
 clock = "virtual"
 [task]
 dataset = "tiny"
 model = "lenet5"
 samples_per_client = 10
+"""
+STAR = """
 [protocol]
 name = "fedavg"
 rounds = 2
@@ -33,12 +35,6 @@ cloud = "instant"
 """
 
 GRAPH = """
-name = "routed"
-clock = "virtual"
-[task]
-dataset = "tiny"
-model = "lenet5"
-samples_per_client = 10
 [protocol]
 name = "fedavg"
 rounds = 1
@@ -90,7 +86,7 @@ SECONDS = 2 * 2 * 8 * 258_116 * 8 / 10e6
 
 
 def test_a_shared_link_is_found_and_what_a_faster_one_brings_is_said(tmp_path: Path) -> None:
-    text = STAR.format(queueing="")
+    text = COMMON + STAR.format(queueing="")
     slow = emulated.run(text, tmp_path / "slow")
     fast = emulated.run(text, tmp_path / "fast", "--set", "links.cloud.rate=20mbit")
 
@@ -106,7 +102,7 @@ def test_a_shared_link_is_found_and_what_a_faster_one_brings_is_said(tmp_path: P
 
 
 def test_connections_that_take_turns_end_together_and_do_so_again(tmp_path: Path) -> None:
-    text = STAR.format(queueing=', queueing = "fq_codel"')
+    text = COMMON + STAR.format(queueing=', queueing = "fq_codel"')
     once, again = (emulated.run(text, tmp_path / name) for name in ("once", "again"))
 
     assert once.code == again.code == 0, once.output
@@ -125,7 +121,8 @@ def test_packets_cross_a_graph_by_the_shortest_way_and_share_its_links(tmp_path:
     file = tmp_path / "net.json"
     file.write_text(json.dumps({"nodes": nodes, "edges": edges}))
 
-    outcome = emulated.run(GRAPH.format().replace("net.json", str(file)), tmp_path / "run")
+    text = COMMON + GRAPH.format().replace("net.json", str(file))
+    outcome = emulated.run(text, tmp_path / "run")
 
     assert outcome.code == 0, outcome.output
     assert outcome.summary["fidelity"]["verdict"] == "exact"
