@@ -101,6 +101,9 @@ def parser() -> argparse.ArgumentParser:
     )
     fidelity.add_argument("--clock", choices=("wall", "virtual"), default="virtual")
     fidelity.add_argument("--out", help="also write the table to this Markdown file")
+    fidelity.add_argument(
+        "--one-frame", action="store_true", help="one frame a packet, as transport.offload = false"
+    )
     fidelity.set_defaults(command=_fidelity)
     cache = _add_command(
         commands, "cache", "show what is remembered of earlier trainings, and how to clear it"
@@ -375,4 +378,4 @@ def _kernel(_options: argparse.Namespace) -> int:
 def _fidelity(options: argparse.Namespace) -> int:
     from cli.fidelity import fidelity
 
-    return fidelity(options.clock, options.out)
+    return fidelity(options.clock, options.out, offload=not options.one_frame)

@@ -270,6 +270,7 @@ class ShapedLink(Link):
         self.mac: str = parameters["mac"]
         self.congestion: str | None = parameters["congestion"]
         self.initial_window: int | None = parameters["initial_window"]
+        self.frames: tuple[int, int] = parameters["frames"]
         self.host_index = _FIRST_INDEX + parameters["port1"]
         self.port_index = bridge.root.new_index()
         ports = {key: parameters[key] for key in ("port1", "port2")}
@@ -286,11 +287,12 @@ class ShapedLink(Link):
         """Create the pair, join it to the bridge and shape both ends."""
         port, own = self.port_index, self.host_index
         purpose = f"link {intfname1} - {intfname2}"
-        batch = requests.create_veth((intfname2, port), (intfname1, own), self.mac, self.host.pid)
+        ends = (intfname2, port), (intfname1, own)
+        batch = requests.create_veth(*ends, self.mac, self.host.pid, self.frames)
         batch += requests.set_link_up(port, master=self.bridge.index)
         batch += requests.add_bridge_entry(port, self.mac)
         if self.down is not None:
-            batch += requests.add_shape(port, self.down, self.burst_seconds)
+            batch += requests.add_shape(port, self.down, self.burst_seconds, self.frames[1])
         netlink.send(self.bridge.netlink, batch, purpose)
         batch = requests.set_link_up(LOOPBACK) + requests.set_link_up(own)
         batch += requests.add_address(own, self.address, PREFIX)
@@ -298,16 +300,16 @@ class ShapedLink(Link):
             tuned = self.congestion, self.initial_window
             batch += requests.tune_route(own, self.address, PREFIX, *tuned)
         if self.up is not None:
-            batch += requests.add_shape(own, self.up, self.burst_seconds)
+            batch += requests.add_shape(own, self.up, self.burst_seconds, self.frames[0])
         netlink.send(self.host.netlink, batch, purpose)
 
     def change(self, up: Shape, down: Shape) -> None:
         """Give both directions a new shape, in place: what is queued stays queued."""
-        for through, index, shape in (
-            (self.host.netlink, self.host_index, up),
-            (self.bridge.netlink, self.port_index, down),
+        for through, index, shape, frames in (
+            (self.host.netlink, self.host_index, up, self.frames[0]),
+            (self.bridge.netlink, self.port_index, down, self.frames[1]),
         ):
-            batch = requests.change_shape(index, shape, self.burst_seconds)
+            batch = requests.change_shape(index, shape, self.burst_seconds, frames)
             netlink.send(through, batch, f"change of {self.intf1}")
         self.up, self.down = up, down
 
@@ -317,13 +319,24 @@ class ShapedLink(Link):
         The caller sends them, so that the changes of many links can share a batch.
         """
         ends = (
-            (self.host.netlink, self.host_index, up, self.up),
-            (self.bridge.netlink, self.port_index, down, self.down),
+            (self.host.netlink, self.host_index, up, self.up, self.frames[0]),
+            (self.bridge.netlink, self.port_index, down, self.down, self.frames[1]),
         )
-        for through, index, shape, before in ends:
+        for through, index, shape, before, frames in ends:
             if shape != before:
-                yield through, requests.change_shape(index, shape, self.burst_seconds, before)
+                yield (
+                    through,
+                    requests.change_shape(index, shape, self.burst_seconds, frames, before),
+                )
         self.up, self.down = up, down
+
+    def set_frames(self, frames: int) -> None:
+        """Let packets stand for up to so many frames, both ways, on connections to come."""
+        for through, index in (
+            (self.host.netlink, self.host_index),
+            (self.bridge.netlink, self.port_index),
+        ):
+            netlink.send(through, requests.set_frames(index, frames), f"frames of {self.intf1}")
 
     def set_enabled(self, enabled: bool) -> None:
         """Bring the link up, or cut it; addresses and neighbours stay as they are.
@@ -351,10 +364,11 @@ class TrunkLink(ShapedLink):
         up: Shape | None,
         down: Shape | None,
         burst_seconds: float,
+        frames: tuple[int, int],
         parameters: Mapping[str, Any],
     ) -> None:
         self.host, self.bridge = first, second
-        self.up, self.down, self.burst_seconds = up, down, burst_seconds
+        self.up, self.down, self.burst_seconds, self.frames = up, down, burst_seconds, frames
         self.host_index, self.port_index = first.root.new_index(), second.root.new_index()
         ports = {key: parameters[key] for key in ("port1", "port2")}
         Link.__init__(self, first, second, intf=PreconfiguredIntf, fast=True, **ports)
@@ -367,10 +381,11 @@ class TrunkLink(ShapedLink):
         """Create the pair, join an end to each bridge and shape both."""
         ends = (intfname2, self.port_index), (intfname1, self.host_index)
         mac = "02:4d:ff:" + ":".join(f"{byte:02x}" for byte in self.port_index.to_bytes(3, "big"))
-        batch = requests.create_veth(*ends, mac, os.getpid())
+        batch = requests.create_veth(*ends, mac, os.getpid(), self.frames)
         batch += requests.set_link_up(self.port_index, master=self.bridge.index)
         batch += requests.set_link_up(self.host_index, master=self.host.index)
-        for index, shape in ((self.host_index, self.up), (self.port_index, self.down)):
+        indices, shapes = (self.host_index, self.port_index), (self.up, self.down)
+        for index, shape, frames in zip(indices, shapes, self.frames, strict=True):
             if shape is not None:
-                batch += requests.add_shape(index, shape, self.burst_seconds)
+                batch += requests.add_shape(index, shape, self.burst_seconds, frames)
         netlink.send(self.bridge.netlink, batch, f"trunk {self.host} - {self.bridge}")

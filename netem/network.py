@@ -7,7 +7,7 @@ from mininet.net import Mininet
 
 from contracts.links import LinkSpec
 from contracts.plan import Plan
-from netem import counters, netlink, requests, topologies
+from netem import counters, netlink, offload, requests, topologies
 from netem.mininet_parts import (
     ForkedHost,
     NetlinkBridge,
@@ -40,6 +40,7 @@ class Network:
         topo = topologies.build(plan.topology, plan.topology_numbers)
         self._specs = {link.name: link for link in plan.links_and_trunks}
         self._macs = _macs(plan)
+        self._large_packets = offload.kernel_counts_frames()
         self.links: dict[str, ShapedLink] = {}
         self.mininet = Mininet(
             topo=topo,
@@ -74,9 +75,11 @@ class Network:
         self, host: ForkedHost | NetlinkBridge, bridge: NetlinkBridge, **parameters: Any
     ) -> ShapedLink:
         spec: LinkSpec = self._specs[f"{host.name}-{bridge.name}"]
+        frames = (spec.frames_up, spec.frames_down) if self._large_packets else (1, 1)
         if isinstance(host, NetlinkBridge):
             burst = BURST_SECONDS[self.plan.clock]
-            link: ShapedLink = TrunkLink(host, bridge, spec.up, spec.down, burst, parameters)
+            shapes = spec.up, spec.down
+            link: ShapedLink = TrunkLink(host, bridge, *shapes, burst, frames, parameters)
             self.links[spec.name] = link
             return link
         link = ShapedLink(
@@ -89,6 +92,7 @@ class Network:
             mac=self._macs[spec.name],
             congestion=spec.congestion,
             initial_window=spec.initial_window,
+            frames=frames,
             **{key: parameters[key] for key in ("port1", "port2")},
         )
         self.links[spec.name] = link

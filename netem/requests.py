@@ -56,19 +56,24 @@ def create_bridge(name: str, index: int) -> bytes:
 
 
 def create_veth(
-    port: tuple[str, int], host: tuple[str, int], host_mac: str, host_pid: int
+    port: tuple[str, int],
+    host: tuple[str, int],
+    host_mac: str,
+    host_pid: int,
+    frames: tuple[int, int] = (1, 1),
 ) -> bytes:
     """Create a veth pair: the port here, the host's end in the namespace of the host's process.
 
-    Segmentation offload is off, so that one packet is one frame. With it a queue would hold packets
-    of 64 kB, and the counters would miss the frames' headers.
+    `frames`: as many as a packet may stand for that leaves the host, and one that reaches it. With
+    more than one, the queues of a kernel without our changes would hold packets of 64 kB, and its
+    counters would miss the frames' headers.
     """
     peer = {
         "index": host[1],
         "attrs": [
             ("IFLA_IFNAME", host[0]),
             ("IFLA_ADDRESS", host_mac),
-            ("IFLA_GSO_MAX_SEGS", 1),
+            ("IFLA_GSO_MAX_SEGS", frames[0]),
             ("IFLA_NET_NS_PID", host_pid),
         ],
     }
@@ -76,7 +81,7 @@ def create_veth(
     kind = {"attrs": [("IFLA_INFO_KIND", "veth"), ("IFLA_INFO_DATA", data)]}
     attributes = [
         ("IFLA_IFNAME", port[0]),
-        ("IFLA_GSO_MAX_SEGS", 1),
+        ("IFLA_GSO_MAX_SEGS", frames[1]),
         ("IFLA_LINKINFO", kind),
     ]
     return _link(_CREATE | _EXCLUSIVE, attributes, index=port[1])
@@ -86,6 +91,11 @@ def set_link_up(index: int, master: int | None = None) -> bytes:
     """Set an interface up, and make it a port of the bridge `master` if that is given."""
     attributes = [("IFLA_MASTER", master)] if master is not None else []
     return _link(0, attributes, index=index, flags=_UP, change=_UP)
+
+
+def set_frames(index: int, frames: int) -> bytes:
+    """Say how many frames a packet may stand for that leaves an interface."""
+    return _link(0, [("IFLA_GSO_MAX_SEGS", frames)], index=index)
 
 
 def set_link_down(index: int) -> bytes:
@@ -147,22 +157,22 @@ def _neighbour(attributes: Attributes, request_flags: int, **fields: Any) -> byt
     return _encoded(ndmsg(), _NEW_NEIGHBOUR, request_flags, attributes, **fields)
 
 
-def add_shape(index: int, wanted: Shape, burst_seconds: float) -> bytes:
-    """Put a shape on an interface that has none."""
-    parts = shaping.disciplines(wanted, burst_seconds)
+def add_shape(index: int, wanted: Shape, burst_seconds: float, frames: int = 1) -> bytes:
+    """Put a shape on an interface that has none, for packets that stand for so many frames."""
+    parts = shaping.disciplines(wanted, burst_seconds, frames)
     return b"".join(_readdressed(_discipline(part, _CREATE | _EXCLUSIVE), index) for part in parts)
 
 
 def change_shape(
-    index: int, wanted: Shape, burst_seconds: float, before: Shape | None = None
+    index: int, wanted: Shape, burst_seconds: float, frames: int = 1, before: Shape | None = None
 ) -> bytes:
     """Change a shaped interface in place; packets stay queued.
 
     When the shape `before` is given, only what differs from it is changed.
     """
-    parts = shaping.disciplines(wanted, burst_seconds)
+    parts = shaping.disciplines(wanted, burst_seconds, frames)
     if before is not None:
-        had = shaping.disciplines(before, burst_seconds)
+        had = shaping.disciplines(before, burst_seconds, frames)
         parts = tuple(part for part in parts if part not in had)
     changed = [_complete(part) for part in parts if part.is_class or part.kind != "htb"]
     return b"".join(_readdressed(_discipline(part, 0), index) for part in changed)

@@ -39,8 +39,11 @@ def needs_netem(shape: Shape) -> bool:
 
 
 @cache
-def disciplines(shape: Shape, burst_seconds: float) -> tuple[Discipline, ...]:
-    """Return the disciplines that give an interface this shape; none when it asks for nothing."""
+def disciplines(shape: Shape, burst_seconds: float, frames: int = 1) -> tuple[Discipline, ...]:
+    """Return the disciplines that give an interface this shape; none when it asks for nothing.
+
+    `frames`: as many as a packet may stand for; only netem's limit counts them.
+    """
     made: list[Discipline] = []
     parent = ROOT
     if shape.rate is not None:
@@ -48,7 +51,7 @@ def disciplines(shape: Shape, burst_seconds: float) -> tuple[Discipline, ...]:
         rate = _rate(shape.rate, burst_seconds)
         made.append(Discipline("htb", _CLASS, _HTB, tuple(rate.items()), is_class=True))
         parent = _CLASS
-    if needs_netem(shape):
+    if needs_netem(shape) or (frames > 1 and shape.rate is not None):
         made.append(Discipline("netem", LEAF, parent, tuple(_netem(shape).items())))
     elif shape.rate is not None:
         kind = "fq_codel" if shape.queueing == "fq_codel" else "pfifo"

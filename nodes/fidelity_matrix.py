@@ -29,7 +29,7 @@ from contracts.messages import SENT_AT, Kind
 from contracts.plan import Plan
 from contracts.run_directory import RunDirectory
 from contracts.spool import Spool
-from netem import probe
+from netem import offload, probe
 from netem.network import Network
 from netem.shaping import SHARED_QUEUE, default_queue
 from netem.transfer_time import Transfer
@@ -64,10 +64,13 @@ class MatrixCell:
     shared: bool = (
         False  # the rate is also that of the server's attachment, which all of them cross
     )
+    bytes_each: int | None = None  # None: as many as make a long transfer
 
     @property
     def size(self) -> int:
         """Bytes that each sender sends: a long transfer, within the sizes that models have."""
+        if self.bytes_each is not None:
+            return self.bytes_each
         wanted = math.ceil(_LONG * self.round_trip * self.rate_each / 8)
         most = min(_MOST_BYTES, _MOST_BYTES_TOGETHER // self.senders)
         return min(most, max(_LEAST_BYTES, wanted)) // 4 * 4
@@ -82,6 +85,11 @@ class MatrixCell:
         """The shape of a sender's link, the same in both directions."""
         delay = self.round_trip / 2
         return Shape(self.rate, delay, 0.0, 0.0, default_queue(self.rate, delay))
+
+    @property
+    def frames(self) -> int:
+        """How many frames a packet may stand for where packets may be large."""
+        return offload.frames(self.shape, self.size)
 
     @property
     def shared_shape(self) -> Shape:
@@ -140,10 +148,14 @@ def _measure(
 ) -> dict[str, Any]:
     names = [node.name for node in network.plan.nodes if node.parent][: cell.senders]
     address = network.plan.node("cloud").addresses["wan"]
-    for name in names:
-        network.links[f"{name}-wan"].change(cell.shape, cell.shape)
+    own, attachment = [network.links[f"{name}-wan"] for name in names], network.links["cloud-wan"]
+    for link in own:
+        link.change(cell.shape, cell.shape)
     if cell.shared:
-        network.links["cloud-wan"].change(cell.shared_shape, cell.shared_shape)
+        attachment.change(cell.shared_shape, cell.shared_shape)
+    frames = cell.frames if max(attachment.frames) > 1 else 1
+    for link in (*own, attachment):
+        link.set_frames(frames)
     server, first = controls["cloud"], controls[names[0]]
     server.say(Listen(address))
     server.wait_for(Listening)
@@ -156,6 +168,7 @@ def _measure(
     seconds = server.wait_for(Gathered).seconds
     return {
         **asdict(cell),
+        "frames": frames,
         "size": cell.size,
         "long": cell.is_long,
         "ideal": cell.ideal_seconds,

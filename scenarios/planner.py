@@ -11,6 +11,7 @@ from scenarios import (
     availability,
     graph_hosts,
     loader,
+    offload,
     quantities,
     timeline,
     traffic,
@@ -67,7 +68,7 @@ def plan(scenario: Scenario, facts: TaskFacts, run: str, trainer: str) -> Plan:
         routes=graph_hosts.routes(scenario.topology),
     )
     _check_that_messages_fit(made)
-    return made
+    return offload.applied(made, scenario)
 
 
 def _training(scenario: Scenario) -> TrainingSettings:

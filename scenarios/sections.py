@@ -76,6 +76,7 @@ class Link(Section):
     loss: Share = 0.0
     queue: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
     queueing: Literal["fifo", "fq_codel"] = "fifo"
+    offload: bool = True  # packets of many frames, where they change no time that matters
     trace: str | None = None  # name or file: rates (delays, losses) over time
     trace_offset: Literal["none", "random"] = "none"  # where links start in it
 

@@ -24,6 +24,7 @@ class Transport(TierTransport):
     """How TCP behaves at all nodes, and what is different in a tier."""
 
     slow_start_after_idle: bool = True  # a connection that was idle begins with a small window
+    offload: bool = True  # packets of many frames on fast links (netem.offload)
     buffer: Size | None = None  # the most that a socket holds, sending or receiving
     tiers: dict[Tier, TierTransport] = Field(default_factory=dict)
 

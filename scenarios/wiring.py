@@ -8,6 +8,7 @@ from typing import Any
 from contracts.links import LinkSpec
 from contracts.traces import Trace
 from netem import topologies
+from netem.offload import MOST_FRAMES
 from netem.shaping import SHARED_QUEUE
 from protocols import registry
 from scenarios import graph_hosts, link_draws, trace_files
@@ -108,7 +109,8 @@ def link_specs(topology: Any, scenario: Scenario) -> tuple[LinkSpec, ...]:
         row = _first_row(link, f"{host}-{switch}", scenario.seed)
         least = SHARED_QUEUE if switch in routers else 0  # the way beyond it may be long
         ways = shapes(link, least)
-        specs.append(LinkSpec(host, switch, tier, link.profile, *ways, link.trace, row))
+        spec = LinkSpec(host, switch, tier, link.profile, *ways, link.trace, row)
+        specs.append(_with_offload(spec, link.offload))
     return tuple(
         replace(spec, network=GRAPH_NETWORK) if spec.switch in routers else spec for spec in specs
     )
@@ -117,7 +119,7 @@ def link_specs(topology: Any, scenario: Scenario) -> tuple[LinkSpec, ...]:
 def trunk_specs(topology: Topology) -> tuple[LinkSpec, ...]:
     """Return the links between the routers of a graph; none for other topologies."""
     return tuple(
-        LinkSpec(first, second, None, None, up, down, shared=f"{first}-{second}")
+        _with_offload(LinkSpec(first, second, None, None, up, down, shared=f"{first}-{second}"))
         for first, second, (up, down) in graph_hosts.trunks(topology)
     )
 
@@ -129,7 +131,14 @@ def _attachment(scenario: Scenario, server: str, switch: str, role: Shared) -> L
     """
     shared: Shared = "cell" if scenario.topology.kind == "cells" and role == "edge" else role
     if shared not in scenario.links:
-        return LinkSpec(server, switch, None, None, None, None)
+        return _with_offload(LinkSpec(server, switch, None, None, None, None))
     link = link_draws.draw(scenario.links[shared], scenario.seed, f"{server}-{switch}")
     up, down = shapes(link, SHARED_QUEUE)
-    return LinkSpec(server, switch, None, link.profile, down, up, shared=f"links.{shared}")
+    spec = LinkSpec(server, switch, None, link.profile, down, up, shared=f"links.{shared}")
+    return _with_offload(spec, link.offload)
+
+
+def _with_offload(spec: LinkSpec, allowed: bool = True) -> LinkSpec:
+    """Return the link with the most frames that a packet on it could ever stand for."""
+    most = MOST_FRAMES if allowed else 1
+    return replace(spec, frames_up=most, frames_down=most)
