@@ -205,6 +205,11 @@ class Plan:
         return next((server for server in above if network in server.addresses), None)
 
     @property
+    def has_large_packets(self) -> bool:
+        """Whether packets stand for more than one frame anywhere."""
+        return any(max(link.frames_up, link.frames_down) > 1 for link in self.links)
+
+    @property
     def links_and_trunks(self) -> tuple[LinkSpec, ...]:
         """Every link: those of hosts, then those between the routers of a graph."""
         return (*self.links, *self.trunks)

@@ -16,7 +16,7 @@ from mininet.link import Intf, Link
 from mininet.node import Host, Node, Switch
 
 from contracts.links import LONGEST_INTERFACE_NAME, Shape
-from netem import netlink, requests, syscalls
+from netem import netlink, offload, requests, syscalls
 from netem.child_process import fork_to
 
 LOOPBACK = 1  # we choose the interface indices: lo is 1, a host's first link 2, and so on
@@ -174,9 +174,13 @@ _NAMESPACE_SETTINGS = {
 }
 
 
-def namespace_settings(slow_start_after_idle: bool, buffer: int | None) -> dict[str, str]:
+def namespace_settings(
+    slow_start_after_idle: bool, buffer: int | None, large_packets: bool = False
+) -> dict[str, str]:
     """Return the settings that make TCP behave so, by their names below /proc/sys/net."""
-    settings = {} if slow_start_after_idle else {"ipv4/tcp_slow_start_after_idle": "0"}
+    settings = dict(offload.TCP_SETTINGS) if large_packets else {}
+    if not slow_start_after_idle:
+        settings["ipv4/tcp_slow_start_after_idle"] = "0"
     if buffer is not None:
         settings["ipv4/tcp_rmem"] = f"4096 {min(buffer, 131072)} {buffer}"
         settings["ipv4/tcp_wmem"] = f"4096 {min(buffer, 65536)} {buffer}"

@@ -36,11 +36,13 @@ class Network:
         _make_room_for_descriptors(len(plan.nodes))
         self.root = RootNamespace()
         ForkedHost.process_main = staticmethod(process_main)
-        ForkedHost.settings = namespace_settings(plan.slow_start_after_idle, plan.socket_buffer)
+        self._large_packets = offload.kernel_counts_frames() and plan.has_large_packets
+        ForkedHost.settings = namespace_settings(
+            plan.slow_start_after_idle, plan.socket_buffer, self._large_packets
+        )
         topo = topologies.build(plan.topology, plan.topology_numbers)
         self._specs = {link.name: link for link in plan.links_and_trunks}
         self._macs = _macs(plan)
-        self._large_packets = offload.kernel_counts_frames()
         self.links: dict[str, ShapedLink] = {}
         self.mininet = Mininet(
             topo=topo,

@@ -1,23 +1,30 @@
 """Large packets on fast links: how many frames one packet may stand for.
 
 A packet of many frames (segmentation offload) costs the host hardly more than one of a single
-frame. It reaches the next hop all at once, so it must be short against the transfer it belongs to.
+frame, but reaches the next hop all at once. Measured against one frame a packet (45 and 9 MB, 100
+and 1000 Mbit/s, round trips of 2 to 100 ms): packets of 2 frames change a transfer by 0.003 % at
+most, because TCP acknowledges every other frame anyhow; those of 4 and 8 make slow start up to
+0.35 ms longer, whatever follows; those of 12 to 44 up to 0.6 ms, and save little more.
+
 Our kernel charges, counts and queues such a packet as the frames it stands for, and one
 acknowledgement as those that these frames would have had (the change `offload` of
 netem.guest.patches).
 """
 
-import math
 from pathlib import Path
 
 from contracts.links import Shape
 from netem.shaping import FRAME_BYTES
 
-MOST_FRAMES = 44  # what fits into 64 kB, TCP's largest packet
+MOST_FRAMES = 8
 LONGEST_SECONDS = 0.001  # that a packet takes at a link's rate
 LARGEST_ERROR = 0.001  # of the time that a model takes
-_QUEUE_SHARE = 4  # a packet fills at most this part of a queue, lest slow start overflow it sooner
+_LATE_SECONDS = 0.00035  # what packets of 4 or 8 frames add to a transfer
+_QUEUE_SHARE = 8  # a packet fills at most this part of a queue, which it may overfill once
 _SIGN = Path("/sys/module/sch_netem/parameters/counts_frames")
+
+# With large packets, TCP would hold back the last part of its window to send whole packets later.
+TCP_SETTINGS = {"ipv4/tcp_tso_win_divisor": "255"}
 
 
 def kernel_counts_frames() -> bool:
@@ -27,12 +34,15 @@ def kernel_counts_frames() -> bool:
 
 def frames(shape: Shape | None, message_bytes: int) -> int:
     """Return the most frames a packet may stand for where messages of this size cross a link."""
-    most = min(MOST_FRAMES, 1 + math.floor(LARGEST_ERROR * message_bytes / FRAME_BYTES))
     if shape is None:
-        return most
+        return MOST_FRAMES
     if shape.jitter or shape.loss or shape.varies or shape.queueing != "fifo":
         return 1
-    if shape.rate is not None:
-        most = min(most, math.floor(LONGEST_SECONDS * shape.rate / (8 * FRAME_BYTES)))
-        most = min(most, shape.queue // _QUEUE_SHARE)
-    return max(1, most)
+    if shape.rate is None:
+        return MOST_FRAMES
+    if LARGEST_ERROR * 8 * message_bytes / shape.rate < _LATE_SECONDS:
+        return 1
+    most = min(
+        LONGEST_SECONDS * shape.rate / (8 * FRAME_BYTES), shape.queue / _QUEUE_SHARE, MOST_FRAMES
+    )
+    return next(number for number in (8, 4, 2, 1) if number <= max(1, most))

@@ -96,6 +96,7 @@ PIECES = (
     Piece("links-ready", "repeatability", since=(6, 2)),
     Piece("fork", "speed"),
     Piece("fault-around", "speed"),
+    Piece("fault-ahead", "speed"),
     Piece("fp-registers", "speed"),
     Piece(
         "fs-register",
@@ -105,6 +106,7 @@ PIECES = (
     Piece("stop-signal", "speed"),
     Piece("tcp-wake", "speed", left_over=Mark("net/ipv4/tcp_input.c", r"copied -= inq")),
     Piece("fsync-pause", "speed"),
+    Piece("offload", "speed", left_over=Mark(_NETEM, r"sch->q\.qlen >= sch->limit")),
     Piece("mappings", "size"),
 )
 

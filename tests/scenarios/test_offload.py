@@ -8,8 +8,8 @@ from contracts.plan import Plan
 from tests.scenarios.test_graphs import CLOUD, EAST, WEST, graph_scenario
 from tests.support.scenario_trees import planned, star_scenario, tree_scenario
 
-RESNET = {"weights": ("float32", (11_175_000,))}  # 44.7 MB: 30 frames at most
-GIGABIT, SLOWER = {"rate": "1gbit", "delay": "10ms"}, {"rate": "100mbit", "delay": "50ms"}
+RESNET = {"weights": ("float32", (11_175_000,))}  # 44.7 MB
+GIGABIT, SLOWER = {"rate": "1gbit", "delay": "10ms"}, {"rate": "50mbit", "delay": "50ms"}
 
 
 def frames(tree: dict[str, Any]) -> dict[str, tuple[int, int]]:
@@ -28,21 +28,21 @@ def test_each_network_has_as_many_frames_as_its_links_bear() -> None:
 
     found = frames(tree_scenario(links=links, clock="virtual"))
 
-    assert {found["client1-lan1"], found["inst1-lan1"]} == {(30, 30)}
-    assert {found["inst1-wan"], found["cloud-wan"]} == {(8, 8)}
+    assert {found["client1-lan1"], found["inst1-lan1"]} == {(8, 8)}
+    assert {found["inst1-wan"], found["cloud-wan"]} == {(4, 4)}
 
 
 def test_the_directions_differ_and_a_server_sends_what_its_clients_receive() -> None:
     found = frames(star({"rate_up": "10mbit", "rate_down": "1gbit", "delay": "10ms"}))
 
-    assert found["client1-wan"] == (1, 30)
-    assert found["cloud-wan"] == (30, 1)
+    assert found["client1-wan"] == (1, 8)
+    assert found["cloud-wan"] == (8, 1)
 
 
 def test_the_slowest_link_of_a_network_decides_for_all() -> None:
     found = frames(star(hosts={"client2": {"link": SLOWER}}))
 
-    assert set(found.values()) == {(8, 8)}
+    assert set(found.values()) == {(4, 4)}
 
 
 def test_what_is_shared_counts_too() -> None:
@@ -76,11 +76,11 @@ def test_in_a_graph_every_link_has_the_same() -> None:
         {"role": "client", "at": "Denver", "count": 2, "parent": name}
         for name in ("inst1", "inst2")
     ]
-    own = {"client-edge": {"rate_up": "100mbit", "rate_down": "1gbit"}, "edge-cloud": GIGABIT}
+    own = {"client-edge": {"rate_up": "50mbit", "rate_down": "1gbit"}, "edge-cloud": GIGABIT}
 
     found = frames(graph_scenario(CLOUD, WEST, EAST, *clients) | {"clock": "virtual", "links": own})
 
-    assert set(found.values()) == {(8, 8)}  # a client's upload leads down to its institution
+    assert set(found.values()) == {(4, 4)}  # a client's upload leads down to its institution
 
 
 def test_small_models_have_one_frame_a_packet() -> None:
