@@ -47,7 +47,8 @@ class LinkSpec:
     congestion: str | None = None  # TCP's congestion control; None: the kernel's default
     initial_window: int | None = None  # segments; None: the kernel's default
     shared: str | None = None  # where its time is booked if nodes share it: a setting, or its name
-    frames_up: int = 1  # that a packet stands for at most; more: segmentation offload
+    offload: bool = True  # packets may stand for many frames, where that changes nothing else
+    frames_up: int = 1  # that a packet stands for at most
     frames_down: int = 1
     network: str = ""  # that the host has an address in; empty: the switch is all of it
 

@@ -291,8 +291,7 @@ class ShapedLink(Link):
         """Create the pair, join it to the bridge and shape both ends."""
         port, own = self.port_index, self.host_index
         purpose = f"link {intfname1} - {intfname2}"
-        ends = (intfname2, port), (intfname1, own)
-        batch = requests.create_veth(*ends, self.mac, self.host.pid, self.frames)
+        batch = requests.create_veth((intfname2, port), (intfname1, own), self.mac, self.host.pid)
         batch += requests.set_link_up(port, master=self.bridge.index)
         batch += requests.add_bridge_entry(port, self.mac)
         if self.down is not None:
@@ -334,11 +333,11 @@ class ShapedLink(Link):
                 )
         self.up, self.down = up, down
 
-    def set_frames(self, frames: int) -> None:
-        """Let packets stand for up to so many frames, both ways, on connections to come."""
-        for through, index in (
-            (self.host.netlink, self.host_index),
-            (self.bridge.netlink, self.port_index),
+    def set_frames(self, up: int, down: int) -> None:
+        """Let packets stand for up to so many frames, on connections that are made from now on."""
+        for through, index, frames in (
+            (self.host.netlink, self.host_index, up),
+            (self.bridge.netlink, self.port_index, down),
         ):
             netlink.send(through, requests.set_frames(index, frames), f"frames of {self.intf1}")
 
@@ -368,11 +367,10 @@ class TrunkLink(ShapedLink):
         up: Shape | None,
         down: Shape | None,
         burst_seconds: float,
-        frames: tuple[int, int],
         parameters: Mapping[str, Any],
     ) -> None:
         self.host, self.bridge = first, second
-        self.up, self.down, self.burst_seconds, self.frames = up, down, burst_seconds, frames
+        self.up, self.down, self.burst_seconds, self.frames = up, down, burst_seconds, (1, 1)
         self.host_index, self.port_index = first.root.new_index(), second.root.new_index()
         ports = {key: parameters[key] for key in ("port1", "port2")}
         Link.__init__(self, first, second, intf=PreconfiguredIntf, fast=True, **ports)
@@ -385,11 +383,10 @@ class TrunkLink(ShapedLink):
         """Create the pair, join an end to each bridge and shape both."""
         ends = (intfname2, self.port_index), (intfname1, self.host_index)
         mac = "02:4d:ff:" + ":".join(f"{byte:02x}" for byte in self.port_index.to_bytes(3, "big"))
-        batch = requests.create_veth(*ends, mac, os.getpid(), self.frames)
+        batch = requests.create_veth(*ends, mac, os.getpid())
         batch += requests.set_link_up(self.port_index, master=self.bridge.index)
         batch += requests.set_link_up(self.host_index, master=self.host.index)
-        indices, shapes = (self.host_index, self.port_index), (self.up, self.down)
-        for index, shape, frames in zip(indices, shapes, self.frames, strict=True):
+        for index, shape in ((self.host_index, self.up), (self.port_index, self.down)):
             if shape is not None:
-                batch += requests.add_shape(index, shape, self.burst_seconds, frames)
+                batch += requests.add_shape(index, shape, self.burst_seconds)
         netlink.send(self.bridge.netlink, batch, f"trunk {self.host} - {self.bridge}")

@@ -61,6 +61,12 @@ class Network:
         found: ForkedHost = self.mininet.nameToNode[name]
         return found
 
+    def allow_large_packets(self) -> None:
+        """Let packets stand for as many frames as the plan says; until now each is one frame."""
+        for link in self.links.values():
+            if max(link.frames) > 1:
+                link.set_frames(*link.frames)
+
     def counters(self) -> dict[str, counters.LinkCounters]:
         """Read the bytes, packets and drops of every link so far."""
         return counters.read(self.root.socket, self.links)
@@ -80,8 +86,7 @@ class Network:
         frames = (spec.frames_up, spec.frames_down) if self._large_packets else (1, 1)
         if isinstance(host, NetlinkBridge):
             burst = BURST_SECONDS[self.plan.clock]
-            shapes = spec.up, spec.down
-            link: ShapedLink = TrunkLink(host, bridge, *shapes, burst, frames, parameters)
+            link: ShapedLink = TrunkLink(host, bridge, spec.up, spec.down, burst, parameters)
             self.links[spec.name] = link
             return link
         link = ShapedLink(

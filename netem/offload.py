@@ -32,16 +32,19 @@ def kernel_counts_frames() -> bool:
     return _SIGN.exists()
 
 
-def frames(shape: Shape | None, message_bytes: int) -> int:
-    """Return the most frames a packet may stand for where messages of this size cross a link."""
+def small_enough(message_bytes: int, rate: float) -> bool:
+    """Tell whether large packets change the time of such a message little; `rate`: the lowest."""
+    return LARGEST_ERROR * 8 * message_bytes / rate >= _LATE_SECONDS
+
+
+def frames(shape: Shape | None) -> int:
+    """Return the most frames that a packet on a link may stand for; None: it is not shaped."""
     if shape is None:
         return MOST_FRAMES
     if shape.jitter or shape.loss or shape.varies or shape.queueing != "fifo":
         return 1
     if shape.rate is None:
         return MOST_FRAMES
-    if LARGEST_ERROR * 8 * message_bytes / shape.rate < _LATE_SECONDS:
-        return 1
     most = min(
         LONGEST_SECONDS * shape.rate / (8 * FRAME_BYTES), shape.queue / _QUEUE_SHARE, MOST_FRAMES
     )

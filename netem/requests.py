@@ -56,24 +56,19 @@ def create_bridge(name: str, index: int) -> bytes:
 
 
 def create_veth(
-    port: tuple[str, int],
-    host: tuple[str, int],
-    host_mac: str,
-    host_pid: int,
-    frames: tuple[int, int] = (1, 1),
+    port: tuple[str, int], host: tuple[str, int], host_mac: str, host_pid: int
 ) -> bytes:
     """Create a veth pair: the port here, the host's end in the namespace of the host's process.
 
-    `frames`: as many as a packet may stand for that leaves the host, and one that reaches it. With
-    more than one, the queues of a kernel without our changes would hold packets of 64 kB, and its
-    counters would miss the frames' headers.
+    Segmentation offload is off, so that one packet is one frame. With it, the queues of a kernel
+    without our changes would hold packets of 64 kB, and its counters miss the frames' headers.
     """
     peer = {
         "index": host[1],
         "attrs": [
             ("IFLA_IFNAME", host[0]),
             ("IFLA_ADDRESS", host_mac),
-            ("IFLA_GSO_MAX_SEGS", frames[0]),
+            ("IFLA_GSO_MAX_SEGS", 1),
             ("IFLA_NET_NS_PID", host_pid),
         ],
     }
@@ -81,7 +76,7 @@ def create_veth(
     kind = {"attrs": [("IFLA_INFO_KIND", "veth"), ("IFLA_INFO_DATA", data)]}
     attributes = [
         ("IFLA_IFNAME", port[0]),
-        ("IFLA_GSO_MAX_SEGS", frames[1]),
+        ("IFLA_GSO_MAX_SEGS", 1),
         ("IFLA_LINKINFO", kind),
     ]
     return _link(_CREATE | _EXCLUSIVE, attributes, index=port[1])

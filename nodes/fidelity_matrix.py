@@ -89,7 +89,8 @@ class MatrixCell:
     @property
     def frames(self) -> int:
         """How many frames a packet may stand for where packets may be large."""
-        return offload.frames(self.shape, self.size)
+        large = not self.shared and offload.small_enough(self.size, self.rate)
+        return offload.frames(self.shape) if large else 1
 
     @property
     def shared_shape(self) -> Shape:
@@ -155,7 +156,7 @@ def _measure(
         attachment.change(cell.shared_shape, cell.shared_shape)
     frames = cell.frames if max(attachment.frames) > 1 else 1
     for link in (*own, attachment):
-        link.set_frames(frames)
+        link.set_frames(frames, frames)
     server, first = controls["cloud"], controls[names[0]]
     server.say(Listen(address))
     server.wait_for(Listening)

@@ -111,6 +111,7 @@ class Launch:
             # Workers that load torch keep the host busy, and that would be measured as delay.
             self._wait_for_workers()
         self.records.write_probes(probe_links(self.plan, self.processes))
+        self.network.allow_large_packets()
         probed = time.monotonic()
         self.records.write_status(status.StartingNodes(seconds=probed - up))
         self._start_captures()

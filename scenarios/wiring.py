@@ -8,7 +8,6 @@ from typing import Any
 from contracts.links import LinkSpec
 from contracts.traces import Trace
 from netem import topologies
-from netem.offload import MOST_FRAMES
 from netem.shaping import SHARED_QUEUE
 from protocols import registry
 from scenarios import graph_hosts, link_draws, trace_files
@@ -110,7 +109,7 @@ def link_specs(topology: Any, scenario: Scenario) -> tuple[LinkSpec, ...]:
         least = SHARED_QUEUE if switch in routers else 0  # the way beyond it may be long
         ways = shapes(link, least)
         spec = LinkSpec(host, switch, tier, link.profile, *ways, link.trace, row)
-        specs.append(_with_offload(spec, link.offload))
+        specs.append(replace(spec, offload=link.offload))
     return tuple(
         replace(spec, network=GRAPH_NETWORK) if spec.switch in routers else spec for spec in specs
     )
@@ -119,7 +118,7 @@ def link_specs(topology: Any, scenario: Scenario) -> tuple[LinkSpec, ...]:
 def trunk_specs(topology: Topology) -> tuple[LinkSpec, ...]:
     """Return the links between the routers of a graph; none for other topologies."""
     return tuple(
-        _with_offload(LinkSpec(first, second, None, None, up, down, shared=f"{first}-{second}"))
+        LinkSpec(first, second, None, None, up, down, shared=f"{first}-{second}")
         for first, second, (up, down) in graph_hosts.trunks(topology)
     )
 
@@ -131,14 +130,7 @@ def _attachment(scenario: Scenario, server: str, switch: str, role: Shared) -> L
     """
     shared: Shared = "cell" if scenario.topology.kind == "cells" and role == "edge" else role
     if shared not in scenario.links:
-        return _with_offload(LinkSpec(server, switch, None, None, None, None))
+        return LinkSpec(server, switch, None, None, None, None)
     link = link_draws.draw(scenario.links[shared], scenario.seed, f"{server}-{switch}")
     up, down = shapes(link, SHARED_QUEUE)
-    spec = LinkSpec(server, switch, None, link.profile, down, up, shared=f"links.{shared}")
-    return _with_offload(spec, link.offload)
-
-
-def _with_offload(spec: LinkSpec, allowed: bool = True) -> LinkSpec:
-    """Return the link with the most frames that a packet on it could ever stand for."""
-    most = MOST_FRAMES if allowed else 1
-    return replace(spec, frames_up=most, frames_down=most)
+    return LinkSpec(server, switch, None, link.profile, down, up, shared=f"links.{shared}")

@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from contracts.plan import Plan
-from tests.scenarios.test_graphs import CLOUD, EAST, WEST, graph_scenario
 from tests.support.scenario_trees import planned, star_scenario, tree_scenario
 
 RESNET = {"weights": ("float32", (11_175_000,))}  # 44.7 MB
@@ -45,10 +44,8 @@ def test_the_slowest_link_of_a_network_decides_for_all() -> None:
     assert set(found.values()) == {(4, 4)}
 
 
-def test_what_is_shared_counts_too() -> None:
-    shared = {"cloud": {"rate": "50mbit"}}
-
-    assert set(frames(star(links=shared)).values()) == {(4, 4)}
+def test_where_several_share_a_link_packets_are_frames() -> None:
+    assert set(frames(star(links={"cloud": {"rate": "10gbit"}})).values()) == {(1, 1)}
 
 
 def test_a_link_that_loses_packets_later_has_one_frame_a_packet_from_the_beginning() -> None:
@@ -63,24 +60,17 @@ def test_a_link_that_loses_packets_later_has_one_frame_a_packet_from_the_beginni
         star({**GIGABIT, "offload": False}),
         star(transport={"offload": False}),
         star(clock="wall"),
-        star(links={"cloud": {"rate": "1gbit", "offload": False}}),
     ],
-    ids=["link", "scenario", "wall clock", "shared"],
+    ids=["link", "scenario", "wall clock"],
 )
 def test_it_can_be_switched_off_and_needs_the_virtual_clocks_kernel(tree: dict[str, Any]) -> None:
     assert set(frames(tree).values()) == {(1, 1)}
 
 
-def test_in_a_graph_every_link_has_the_same() -> None:
-    clients = [
-        {"role": "client", "at": "Denver", "count": 2, "parent": name}
-        for name in ("inst1", "inst2")
-    ]
-    own = {"client-edge": {"rate_up": "50mbit", "rate_down": "1gbit"}, "edge-cloud": GIGABIT}
+def test_the_fastest_line_of_a_network_must_bear_it_too() -> None:
+    faster = {"link": {"rate": "2gbit", "delay": "10ms"}}  # a model takes 179 ms
 
-    found = frames(graph_scenario(CLOUD, WEST, EAST, *clients) | {"clock": "virtual", "links": own})
-
-    assert set(found.values()) == {(4, 4)}  # a client's upload leads down to its institution
+    assert set(frames(star(hosts={"client2": faster})).values()) == {(1, 1)}
 
 
 def test_small_models_have_one_frame_a_packet() -> None:

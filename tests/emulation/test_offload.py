@@ -1,0 +1,55 @@
+"""Packets of many frames: a run with them is the run without them, to within a thousandth."""
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from tests.support import emulated
+
+pytestmark = [pytest.mark.emulation, pytest.mark.beside, pytest.mark.timeout(400)]
+
+# A model of some megabytes takes long enough at 50 Mbit/s for packets to be large.
+SCENARIO = """
+name = "large-packets"
+clock = "virtual"
+[task]
+dataset = "tiny"
+model = "multicell-cnn"
+samples_per_client = 10
+[protocol]
+name = "fedavg"
+rounds = 2
+[topology]
+kind = "star"
+clients = 3
+[links]
+client-cloud = { rate = "50mbit", delay = "10ms" }
+[devices]
+client = "instant"
+cloud = "instant"
+"""
+
+
+def _counts(path: Path) -> list[dict[str, float]]:
+    with (path / "links.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    keys = ("bytes_up", "bytes_down", "packets_up", "packets_down")
+    return [{key: float(row[key]) for key in keys} for row in rows if row["round"] != "0"]
+
+
+def test_large_packets_change_neither_times_nor_counters(tmp_path: Path) -> None:
+    runs = {
+        offload: emulated.run(SCENARIO, tmp_path / offload, "--set", f"transport.offload={offload}")
+        for offload in ("true", "false")
+    }
+
+    for run in runs.values():
+        assert run.code == 0, run.output
+        assert run.summary["fidelity"]["verdict"] == "exact", run.summary["fidelity"]
+    elapsed = {offload: run.summary["elapsed_seconds"] for offload, run in runs.items()}
+    assert elapsed["true"] != elapsed["false"]  # it really was on
+    assert elapsed["true"] == pytest.approx(elapsed["false"], rel=0.001)
+    pairs = zip(*(_counts(runs[offload].directory) for offload in ("true", "false")), strict=True)
+    for large, small in pairs:
+        assert large == pytest.approx(small, rel=0.005)
