@@ -31,11 +31,10 @@ cloud = "instant"
 """
 
 
-def _counts(path: Path) -> list[dict[str, float]]:
+def _counts(path: Path, what: str) -> list[float]:
     with (path / "links.csv").open() as file:
-        rows = list(csv.DictReader(file))
-    keys = ("bytes_up", "bytes_down", "packets_up", "packets_down")
-    return [{key: float(row[key]) for key in keys} for row in rows if row["round"] != "0"]
+        rows = [row for row in csv.DictReader(file) if row["round"] != "0"]
+    return [float(row[f"{what}_{way}"]) for row in rows for way in ("up", "down")]
 
 
 def test_large_packets_change_neither_times_nor_counters(tmp_path: Path) -> None:
@@ -50,6 +49,7 @@ def test_large_packets_change_neither_times_nor_counters(tmp_path: Path) -> None
     elapsed = {offload: run.summary["elapsed_seconds"] for offload, run in runs.items()}
     assert elapsed["true"] != elapsed["false"]  # it really was on
     assert elapsed["true"] == pytest.approx(elapsed["false"], rel=0.001)
-    pairs = zip(*(_counts(runs[offload].directory) for offload in ("true", "false")), strict=True)
-    for large, small in pairs:
-        assert large == pytest.approx(small, rel=0.005)
+    # After a loss the receiver acknowledges every packet, and there are fewer of them.
+    for what, within in (("bytes", 0.005), ("packets", 0.02)):
+        large, small = (_counts(runs[offload].directory, what) for offload in ("true", "false"))
+        assert large == pytest.approx(small, rel=within)
