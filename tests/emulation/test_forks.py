@@ -39,6 +39,8 @@ def test_what_a_child_writes_is_its_own(found: dict[str, Any]) -> None:
 def test_children_after_the_first_take_no_page_fault_for_what_that_one_wrote(
     found: dict[str, Any],
 ) -> None:
+    if not found["kernel"].startswith("6.1."):
+        pytest.skip("the kernel's piece fork-copies has no variant for this version yet")
     first, *others = (faults for _, faults in found["children"])
 
     assert first > forkers.PAGES

@@ -20,6 +20,7 @@ def main(directories: list[str]) -> None:
     before = time.monotonic_ns()
     rehearse()
     found = {
+        "kernel": os.uname().release,
         "children": children,
         "parent_has": memory[:: mmap.PAGESIZE].decode(),
         "rehearsal_nanoseconds": time.monotonic_ns() - before,
