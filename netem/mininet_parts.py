@@ -77,11 +77,7 @@ class ForkedHost(NetlinkNode, Host):
 
     def startShell(self, mnopts: str | None = None) -> None:
         """Fork the host's process and receive the netlink socket that it opens in its namespace."""
-        self.pid, self.control = _fork(self.name, self.process_main, syscalls.unshare_network)
-        _, descriptors, *_ = socket.recv_fds(self.control, 1, 1)
-        if not descriptors:
-            raise RuntimeError(f"{self.name}: its process ended before it had a network namespace")
-        self.netlink = socket.socket(fileno=descriptors[0])
+        self.pid, self.control, self.netlink = fork_with_network(self.name, self.process_main)
 
     def crash(self) -> None:
         """Kill the host's process. Our netlink socket keeps its namespace and links alive."""
@@ -116,6 +112,17 @@ class ForkedHost(NetlinkNode, Host):
                 os.waitpid(self.pid, 0)
             except (ProcessLookupError, ChildProcessError):
                 pass
+
+
+def fork_with_network(
+    name: str, process_main: ProcessMain
+) -> tuple[int, socket.socket, socket.socket]:
+    """Fork a process with a network of its own; return its id, our socket to it, its netlink."""
+    pid, line = _fork(name, process_main, syscalls.unshare_network)
+    _, descriptors, *_ = socket.recv_fds(line, 1, 1)
+    if not descriptors:
+        raise RuntimeError(f"{name}: its process ended before it had a network namespace")
+    return pid, line, socket.socket(fileno=descriptors[0])
 
 
 def _fork(

@@ -44,6 +44,7 @@ from nodes.control import Control
 from nodes.launch.global_rounds import GlobalRounds
 from nodes.launch.link_probes import probe_links
 from nodes.launch.processes import NodeFailed, NodeProcesses
+from nodes.launch.rehearsal import rehearse
 from nodes.launch.shared_devices import SharedDevices
 from nodes.node_process import run_node
 from nodes.records import Records
@@ -152,6 +153,7 @@ class Launch:
         gc.freeze()  # the collector would touch, and so copy, every page in every child
         if self.plan.pause != "sleep":
             syscalls.let_kernel_threads_run_first()
+        rehearse()
         self.network = Network(self.plan, self._run_node)
         self.processes = NodeProcesses(self.plan, self.network, self.records, self._on_word)
         self.devices = SharedDevices(self.plan, self.processes.say)

@@ -95,6 +95,7 @@ PIECES = (
     ),
     Piece("links-ready", "repeatability", since=(6, 2)),
     Piece("fork", "speed"),
+    Piece("fork-copies", "speed"),
     Piece("fault-around", "speed"),
     Piece("fault-ahead", "speed"),
     Piece("fp-registers", "speed"),

@@ -115,6 +115,7 @@ def launch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable
     monkeypatch.setattr(Parent.__init__, "__defaults__", (port, None))
     monkeypatch.setattr(probe, "PORT", free_port())
     monkeypatch.setattr(gc, "freeze", lambda: None)
+    monkeypatch.setattr(launcher, "rehearse", lambda: None)  # it makes a network namespace
 
     def run(
         seconds_per_step: float = 0.0, workers_load_seconds: float = 0.0, **sections: Any
