@@ -3,8 +3,10 @@
     python -m benchmarks.slow_links [--link 3g] [--clients 20] [--rounds 20] [--out DIR]
 
 A star of clients with LeNet-5 whose devices take no time, ten samples each: the guest does little
-but move packets. Counted are the guest's own processes, from the start of the first round to the
-end of the last. With --out the records stay, to compare them with another run's byte for byte.
+but move packets. Counted are the guest's own processes. The first two rounds, in which every node
+uses its code and memory for the first time, are told apart from the rest; the last one, after which
+nodes end, does not count. With --out the records stay, to compare them with another run's byte for
+byte.
 """
 
 import argparse
@@ -21,7 +23,7 @@ import psutil
 from contracts.run_directory import RunDirectory
 from contracts.status import RoundEnded, Status
 from netem import backends
-from runner.execution import Runner
+from runner import execution
 from runner.preparation import prepare
 from scenarios import loader
 
@@ -38,6 +40,8 @@ SCENARIO: dict[str, Any] = {
     },
     "devices": {"client": "instant", "cloud": "instant"},
 }
+_WARM = 2  # rounds after which every node has done everything before
+_POLL_SECONDS = 0.01  # how soon the end of a round is noticed
 _GUEST = "linux"  # the guest's kernel, and each of its processes, on the host
 
 
@@ -96,11 +100,27 @@ class Meter:
         """Do nothing."""
 
 
-def packets(run_dir: Path) -> int:
-    """Count the packets that crossed the clients' links after the first round's start."""
+def packets(run_dir: Path, rounds: range) -> int:
+    """Count the packets that crossed the clients' links in these rounds."""
     with RunDirectory(run_dir).links.open() as file:
         rows = [row for row in csv.DictReader(file) if row["tier"] == "client-cloud"]
-    return sum(int(row["packets_up"]) + int(row["packets_down"]) for row in rows if row["round"] != "0")
+    return sum(
+        int(row["packets_up"]) + int(row["packets_down"])
+        for row in rows
+        if int(row["round"]) in rounds
+    )
+
+
+def describe(first: Usage, last: Usage, carried: int) -> str:
+    """Say what was used from one moment to another, in which so many packets were carried."""
+    kernel, processes = last.kernel - first.kernel, last.processes - first.processes
+    return (
+        f"processor {kernel + processes:.2f} s (kernel {kernel:.2f}, processes {processes:.2f}), "
+        f"workers and evaluator {last.others - first.others:.2f} s, "
+        f"by the clock {last.moment - first.moment:.2f} s; {carried} packets, "
+        f"{1e6 * (kernel + processes) / carried:.2f} us and "
+        f"{(last.switches - first.switches) / carried:.2f} switches of the host each"
+    )
 
 
 def main() -> None:
@@ -125,17 +145,15 @@ def main() -> None:
         backend.prepare(prepared.plan, print)
         prepared.write()
         meter = Meter()
-        Runner(prepared, backend, meter, workers=1).run()
-        carried = packets(run_dir)
-    first, last = meter.usage[0], meter.usage[-1]
-    kernel, processes = last.kernel - first.kernel, last.processes - first.processes
-    print(f"{chosen.clients} clients, {chosen.link}, {chosen.rounds} rounds, {carried} packets; ", end="")
+        execution._POLL_SECONDS = _POLL_SECONDS
+        execution.Runner(prepared, backend, meter, workers=1).run()
+        early = packets(run_dir, range(1, _WARM + 1))
+        late = packets(run_dir, range(_WARM + 1, chosen.rounds))
+    start, warm, end = meter.usage[0], meter.usage[_WARM], meter.usage[-2]
+    print(f"{chosen.clients} clients, {chosen.link}, {chosen.rounds} rounds; ", end="")
     print(f"load {os.getloadavg()[0]:.1f}")
-    print(f"processor: {kernel + processes:.2f} s (kernel {kernel:.2f}, processes {processes:.2f})")
-    print(f"by the clock: {last.moment - first.moment:.2f} s; ", end="")
-    print(f"workers and evaluator: {last.others - first.others:.2f} s of processor time")
-    print(f"a packet: {1e6 * (kernel + processes) / carried:.1f} us, ", end="")
-    print(f"{(last.switches - first.switches) / carried:.2f} switches of the host")
+    print(f"first {_WARM} rounds: {describe(start, warm, early)}")
+    print(f"rounds {_WARM + 1} to {chosen.rounds - 1}: {describe(warm, end, late)}")
 
 
 if __name__ == "__main__":
