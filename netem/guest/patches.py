@@ -96,7 +96,11 @@ PIECES = (
     Piece("links-ready", "repeatability", since=(6, 2)),
     Piece("fork", "speed"),
     Piece("fault-around", "speed"),
+    Piece("copied-page", "speed"),
     Piece("fp-registers", "speed"),
+    Piece("clock-page", "speed"),
+    Piece("idle", "speed"),
+    Piece("path-copy", "speed"),
     Piece(
         "fs-register",
         "speed",
