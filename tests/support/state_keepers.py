@@ -42,9 +42,9 @@ def _clock_differences() -> list[int]:
     for turn in range(TURNS):
         time.sleep(0.000_37 * turn)
         off += [_asked(clock) - time.clock_gettime_ns(clock) for clock in CLOCKS]
-    time.clock_settime(time.CLOCK_REALTIME, 2_000_000_000.25)
-    off.append(2_000_000_000_250_000_000 - time.time_ns())
-    return off
+    time.clock_settime(time.CLOCK_REALTIME, 2_000_000_000.0)
+    assert round(time.time(), 3) == 2_000_000_000
+    return [*off, _asked(time.CLOCK_REALTIME) - time.time_ns()]
 
 
 def _asked(clock: int) -> int:
