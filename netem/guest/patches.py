@@ -98,7 +98,11 @@ PIECES = (
     Piece("fork-copies", "speed"),
     Piece("fault-around", "speed"),
     Piece("fault-ahead", "speed"),
+    Piece("copied-page", "speed"),
     Piece("fp-registers", "speed"),
+    Piece("clock-page", "speed"),
+    Piece("idle", "speed"),
+    Piece("path-copy", "speed"),
     Piece(
         "fs-register",
         "speed",
