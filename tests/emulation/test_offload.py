@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from cli.fidelity import measure
+from nodes.fidelity_matrix import MatrixCell
 from tests.support import emulated
 
 pytestmark = [pytest.mark.emulation, pytest.mark.beside, pytest.mark.timeout(400)]
@@ -53,3 +55,15 @@ def test_large_packets_change_neither_times_nor_counters(tmp_path: Path) -> None
     for what, within in (("bytes", 0.005), ("packets", 0.02)):
         large, small = (_counts(runs[offload].directory, what) for offload in ("true", "false"))
         assert large == pytest.approx(small, rel=within)
+
+
+def test_a_large_model_takes_the_same_time_either_way() -> None:
+    cells = [MatrixCell(1e9, 0.01, senders, bytes_each=45_000_000) for senders in (1, 8)]
+
+    large, small = (
+        measure(cells, "virtual", lambda cell: None, offload=offload) for offload in (True, False)
+    )
+
+    for ours, plain in zip(large, small, strict=True):
+        assert (ours["frames"], plain["frames"]) == (8, 1)
+        assert ours["seconds"] == pytest.approx(plain["seconds"], rel=0.001)
