@@ -11,13 +11,13 @@ from tests.support import emulated
 
 pytestmark = [pytest.mark.emulation, pytest.mark.beside, pytest.mark.timeout(400)]
 
-# A model of some megabytes takes long enough at 50 Mbit/s for packets to be large.
+# ResNet-18 takes long enough at 500 Mbit/s for packets to be large.
 SCENARIO = """
 name = "large-packets"
 clock = "virtual"
 [task]
 dataset = "tiny"
-model = "multicell-cnn"
+model = "resnet18"
 samples_per_client = 10
 [protocol]
 name = "fedavg"
@@ -26,7 +26,7 @@ rounds = 2
 kind = "star"
 clients = 3
 [links]
-client-cloud = { rate = "50mbit", delay = "10ms" }
+client-cloud = { rate = "500mbit", delay = "10ms" }
 [devices]
 client = "instant"
 cloud = "instant"
