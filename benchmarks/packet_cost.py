@@ -53,7 +53,8 @@ def main() -> None:
         off = max(abs(error(cell)) for cell, _, _ in own)
         print(
             f"{rate / 1e6:5g} Mbit/s, {own[0][0]['frames']} frames a packet at most: "
-            f"{spent:5.1f} us of processor time a frame, {passed:.1f} by the clock, times off by {off:.3%} at most"
+            f"{spent:5.1f} us of processor time a frame, {passed:.1f} by the clock, "
+            f"times off by {off:.3%} at most"
         )
 
 

@@ -1,14 +1,15 @@
 """Large packets on fast links: how many frames one packet may stand for.
 
-A packet of many frames (segmentation offload) reaches the next hop all at once. Measured against one frame a packet (45 and 9 MB, 100
-and 1000 Mbit/s, round trips of 2 to 100 ms): packets of 2 frames change a transfer by 0.003 % at
-most, because TCP acknowledges every other frame anyhow; those of 4 and 8 make slow start up to
-0.35 ms longer, whatever follows; those of 12 to 44 up to 0.6 ms, and save little more.
+A packet of many frames (segmentation offload) reaches the next hop all at once. Measured against
+one frame a packet (45 and 9 MB, 100 and 1000 Mbit/s, round trips of 2 to 100 ms): packets of 2
+frames change a transfer by 0.003 % at most, because TCP acknowledges every other frame anyhow;
+those of 4 and 8 make slow start up to 0.35 ms longer, whatever follows; those of 12 to 44 up to
+0.6 ms, and save little more.
 
-What they save the host grows with the rate (benchmarks.packet_cost, processor time for a frame
-of 45 MB, with 8 frames a packet against 1): 4.3 to 4.9 us against 4.8 to 5.5 at 1 Gbit/s, as much as
-without at 400 Mbit/s, and 7.6 to 8.0 against 4.2 to 5.4 at 100, where processes are woken more often.
-Packets of 2 and 4 frames cost more than single ones at every rate: so it is eight, or one.
+What they save the host grows with the rate (benchmarks.packet_cost, processor time for a frame of
+45 MB, 8 frames a packet against 1): 4.3 to 4.9 us against 4.8 to 5.5 at 1 Gbit/s, as much as
+without at 400 Mbit/s, and 7.6 to 8.4 against 4.2 to 5.4 at 100. Packets of 2 and 4 frames cost more
+than single ones at every rate: so it is eight, or one.
 
 Our kernel charges, counts and queues such a packet as the frames it stands for, and one
 acknowledgement as those that these frames would have had (the change `offload` of
