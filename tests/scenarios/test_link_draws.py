@@ -125,6 +125,17 @@ def test_a_table_beside_the_scenario_is_found(tmp_path: Path) -> None:
     assert again.links["client-cloud"].table == str(tmp_path / "lines.csv")
 
 
+def test_a_table_that_the_command_line_names_is_found_from_elsewhere_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "lines.csv").write_text("rate\n5mbit\n")
+    monkeypatch.chdir(tmp_path)
+
+    scenario = loader.load("two-layers", ["links.client-cloud={table = 'lines.csv'}"])
+
+    assert scenario.links["client-cloud"].table == str(tmp_path / "lines.csv")
+
+
 def test_a_resolved_mix_can_be_run_again() -> None:
     first = loader.check(
         star_scenario(links={"client-cloud": MIX}, hosts={"client2": {"link": "dsl"}})
