@@ -68,6 +68,14 @@ class LinkSpec:
         return self.shared == self.name
 
     @property
+    def figures(self) -> str:
+        """Its rates up and down in Mbit/s, and its delay, like 3.552/10.66 Mbit/s 38.2 ms."""
+        if self.up is None or self.down is None:
+            return "not shaped"
+        rates = (f"{way.rate / 1e6:.4g}" if way.rate else "any" for way in (self.up, self.down))
+        return f"{'/'.join(rates)} Mbit/s {1000 * self.up.delay:.3g} ms"
+
+    @property
     def place(self) -> str | None:
         """Where its time is booked: its tier, or what is shared; None if nothing is shaped."""
         return self.tier or self.shared

@@ -188,6 +188,16 @@ class Plan:
         kinds = {(link.tier, link.profile, link.up, link.down) for link in self.links if link.tier}
         return len(kinds) > len({tier for tier, *_ in kinds})
 
+    def kind_of(self, link: LinkSpec) -> str:
+        """Name what a host got: its link's profile, with rates and delay if others of it differ."""
+        alike = {
+            (other.up, other.down)
+            for other in self.links
+            if (other.tier, other.profile) == (link.tier, link.profile)
+        }
+        named = link.tier is None or link.trace is not None or (link.profile and len(alike) == 1)
+        return link.profile or "" if named else f"{link.profile or ''} {link.figures}".strip()
+
     @cached_property
     def tops(self) -> tuple[str, ...]:
         """The top nodes: servers that hold the global rounds, or clients without a server."""

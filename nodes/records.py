@@ -98,7 +98,7 @@ class Records:
             for way in ("up", "down") if self._plan.traffic else ():
                 key = spec.name, way
                 numbers.append(beside[key] - self._background_before[key])
-            last = (spec.profile or "",) if self._plan.links_differ else ()
+            last = (self._plan.kind_of(spec),) if self._plan.links_differ else ()
             tier = spec.tier or (TRUNK if spec.is_trunk else ATTACHMENT)
             rows.append((round, spec.name, tier, *numbers, *last))
         self._before, self._background_before = counters, beside

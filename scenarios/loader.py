@@ -3,6 +3,7 @@
 import dataclasses
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 import tomli_w
@@ -18,6 +19,7 @@ from scenarios.consistency import check_consistency
 from scenarios.files import Choices, choices, library, tree_with_choices
 from scenarios.schema import Scenario
 from scenarios.suggestions import did_you_mean
+from scenarios.trace_files import resolve_trace_paths
 
 __all__ = ["Choices", "check", "choices", "dump", "library", "load", "protocol_settings"]
 
@@ -45,7 +47,7 @@ def load(
         key, value = _split(text, "--set", "protocol.rounds=5")
         _assign(tree, key.split("."), _toml_value(value), place=f"--set {key}")
     tree.update({key: value for key, value in (overrides or {}).items() if value is not None})
-    return check(tree)
+    return check(resolve_trace_paths(tree, Path.cwd()))  # files that the command line names
 
 
 def check(tree: dict[str, Any]) -> Scenario:

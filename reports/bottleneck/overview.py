@@ -47,7 +47,7 @@ def _what_it_has(plan: Plan, node: str) -> dict[str, Any]:
     """Name a node's link and device, where those of its tier or role differ."""
     told: dict[str, Any] = {}
     if plan.links_differ:
-        own = [link.profile for link in plan.links if link.host == node and link.tier]
+        own = [plan.kind_of(link) for link in plan.links if link.host == node and link.tier]
         told["link"] = own[0] if own else None
     spec = plan.node(node)
     if len({other.device for other in plan.nodes if other.role == spec.role}) > 1:

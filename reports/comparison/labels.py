@@ -28,8 +28,14 @@ def identity(scenario: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _named(entry: Any) -> Any:
-    """Give a mix of links or devices one name: its profiles with their shares."""
-    mix = entry.get("mix") if isinstance(entry, Mapping) else None
+    """Give a drawn link or device one name: a mix's shares, a table, or a profile's spread."""
+    if not isinstance(entry, Mapping):
+        return entry
+    if isinstance(entry.get("table"), str):
+        return {**entry, "profile": f"table {entry['table']}"}
+    if entry.get("spread") is not None and "profile" in entry:
+        return {**entry, "profile": f"{entry['profile']} spread {entry['spread']}"}
+    mix = entry.get("mix")
     if not isinstance(mix, list) or not all(isinstance(p, Mapping) and "profile" in p for p in mix):
         return entry
     whole = sum(float(part["share"]) for part in mix)

@@ -63,10 +63,11 @@ def traffic(links: Iterable[LinkRow], events: Iterable[Event], plan: Plan | None
     """
     found = Traffic()
     for row in links:
+        if row.round > 0:  # a packet is dropped once, also by what many share
+            found.drops += row.drops_up + row.drops_down
         if not row.counts:
             continue
         found.last_round = max(found.last_round, row.round)
-        found.drops += row.drops_up + row.drops_down
         found.wire[row.tier, "up"] += row.training_up
         found.wire[row.tier, "down"] += row.training_down
         found.background[row.tier, "up"] += row.background_up

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.emulation import test_handover
 from tests.emulation.test_handover import event, found
 from tests.support import emulated
 from tests.support.event_lines import assert_as_specified
@@ -187,3 +188,17 @@ def test_institutions_do_the_round_again_that_the_cloud_has_lost(
         assert [e["local_round"] for e in uploads(servers, name, "cloud")][-1] == 5
     ends = [e["end"] for e in servers.events("round")]
     assert all(earlier < later for earlier, later in pairwise(ends))
+
+
+def test_in_cells_clients_come_and_go_too(tmp_path: Path) -> None:
+    process = '[availability]\non = "4s"\noff = "3s"\n'
+
+    outcome = test_handover.run(tmp_path, process, rounds=4)
+
+    away = absences(outcome)
+    assert outcome.summary["absences"] == len(outcome.events("away")) >= 4
+    for line in outcome.events("download") + outcome.events("upload"):
+        for since, until in away.get(line["node"], ()):
+            assert not since < line["end"] <= until
+    for server in ("edge1", "edge2", "edge3"):
+        assert rounds_of(outcome, server) == [1, 2, 3, 4]

@@ -255,3 +255,17 @@ def test_a_mix_is_named_by_its_profiles_and_their_shares() -> None:
         "fedavg client-cloud=100 % wifi",
     ]
     assert setting_texts("links.client-cloud", runs) == ["25 % wifi + 75 % lte", "100 % wifi"]
+
+
+def test_a_table_and_a_spread_are_named_in_short() -> None:
+    common = {"queueing": "fifo", "offload": True}
+    drawn: list[dict[str, object]] = [
+        {"table": "us-isps-2022"},
+        {"profile": "lte", "spread": 0.5, "rate_up": "10mbit"},
+        {"profile": "lte", "rate_up": "10mbit"},
+    ]
+    runs = [identity({"links": {"client-cloud": link | common}}) for link in drawn]
+
+    names = ["table us-isps-2022", "lte spread 0.5", "lte"]
+    assert distinct_labels(["fedavg"] * 3, runs) == [f"fedavg client-cloud={n}" for n in names]
+    assert setting_texts("links.client-cloud", runs) == names

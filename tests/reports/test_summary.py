@@ -74,6 +74,20 @@ def test_the_summary_of_a_complete_run(tmp_path: Path) -> None:
     assert summary["failure"] is None
 
 
+def test_packets_that_a_shared_link_dropped_are_counted(tmp_path: Path) -> None:
+    FakeRun(tmp_path)
+    links = tmp_path / "links.csv"
+    rows = [row.split(",") for row in links.read_text().splitlines()]
+    for row in rows:
+        if row[:2] in (["0", "cloud-wan"], ["1", "cloud-wan"]):
+            row[-2:] = ["5", "2"]
+    links.write_text("".join(",".join(row) + "\n" for row in rows))
+
+    finish(tmp_path, FACTS)
+
+    assert json.loads((tmp_path / "summary.json").read_text())["drops"] == 36 + 5 + 2
+
+
 def test_bytes_on_the_wire_leave_out_attachments_and_the_joining(tmp_path: Path) -> None:
     FakeRun(tmp_path)
 

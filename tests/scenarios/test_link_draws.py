@@ -69,6 +69,23 @@ def test_links_that_are_all_alike_do_not_differ() -> None:
     assert not with_links({"mix": {"lte": 1.0, "3g": 0.0}}).links_differ
 
 
+def test_who_got_what_is_told_where_a_name_does_not_tell_it(tmp_path: Path) -> None:
+    def kinds(link: Any, **sections: Any) -> set[str]:
+        plan = with_links(link, clients=30, **sections)
+        return {plan.kind_of(link) for link in plan.links if link.tier}
+
+    (tmp_path / "lines.csv").write_text(
+        "rate_up,rate_down,delay\n2mbit,8mbit,20ms\n1gbit,1gbit,0ms\n"
+    )
+    other = {"client3": {"link": {"profile": "lte", "rate": "1mbit"}}}
+
+    assert kinds(MIX) == {"wifi", "lte", "3g"}
+    unnamed = kinds({"table": str(tmp_path / "lines.csv")})
+    assert unnamed == {"2/8 Mbit/s 20 ms", "1000/1000 Mbit/s 0 ms"}
+    assert kinds("lte", hosts=other) == {"lte 10/30 Mbit/s 25 ms", "lte 1/1 Mbit/s 25 ms"}
+    assert len(kinds({"profile": "lte", "spread": 0.5})) == 30
+
+
 def test_a_spread_has_the_profiles_median_and_the_asked_deviation() -> None:
     plan = with_links({"profile": "lte", "spread": 0.5}, clients=2000)
     rates = [math.log(down(plan, f"client{n}").rate or 0) for n in range(1, 2001)]
@@ -106,6 +123,17 @@ def test_a_table_beside_the_scenario_is_found(tmp_path: Path) -> None:
     again = loader.check(tomllib.loads(loader.dump(loader.load(str(file)))))
 
     assert again.links["client-cloud"].table == str(tmp_path / "lines.csv")
+
+
+def test_a_table_that_the_command_line_names_is_found_from_elsewhere_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "lines.csv").write_text("rate\n5mbit\n")
+    monkeypatch.chdir(tmp_path)
+
+    scenario = loader.load("two-layers", ["links.client-cloud={table = 'lines.csv'}"])
+
+    assert scenario.links["client-cloud"].table == str(tmp_path / "lines.csv")
 
 
 def test_a_resolved_mix_can_be_run_again() -> None:
