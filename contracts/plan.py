@@ -190,13 +190,17 @@ class Plan:
 
     def kind_of(self, link: LinkSpec) -> str:
         """Name what a host got: its link's profile, with rates and delay if others of it differ."""
-        alike = {
-            (other.up, other.down)
-            for other in self.links
-            if (other.tier, other.profile) == (link.tier, link.profile)
-        }
-        named = link.tier is None or link.trace is not None or (link.profile and len(alike) == 1)
-        return link.profile or "" if named else f"{link.profile or ''} {link.figures}".strip()
+        several = len(self._shapes_by_name.get((link.tier, link.profile), ())) > 1
+        unnamed = link.tier and link.trace is None and (several or not link.profile)
+        return f"{link.profile or ''} {link.figures}".strip() if unnamed else link.profile or ""
+
+    @cached_property
+    def _shapes_by_name(self) -> dict[tuple[str | None, str | None], set[object]]:
+        """The different shapes that links of a tier have under one name."""
+        found: dict[tuple[str | None, str | None], set[object]] = {}
+        for link in self.links:
+            found.setdefault((link.tier, link.profile), set()).add((link.up, link.down))
+        return found
 
     @cached_property
     def tops(self) -> tuple[str, ...]:
