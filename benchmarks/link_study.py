@@ -121,7 +121,7 @@ def cost_of_remembering(root: Path, repeat: int = 30) -> None:
     from learning.training.sgd import train
 
     data = RunData(datasets.load("fashionmnist", None), [np.arange(600)])
-    module = models.build("lenet5", 1, 28, 10, seed=1)
+    module = models.build("lenet5", (1, 28, 28), 10, seed=1)
     context = TrainingContext(data.dataset, data.partition, module)
     memory = Memory(Store(root), Names(data, "lenet5"), True, print)
     weights = models.export_weights(module)

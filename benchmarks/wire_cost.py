@@ -55,9 +55,9 @@ def measure(module: nn.Module) -> tuple[int, float, float]:
 def main() -> None:
     """Print one line per model, and whether the goal is met."""
     modules = [
-        models.build("lenet5", channels=1, size=28, classes=10, seed=1),
+        models.build("lenet5", shape=(1, 28, 28), classes=10, seed=1),
         nn.Sequential(nn.Linear(784, 1200), nn.Linear(1200, 1020), nn.Linear(1020, 10)),
-        models.build("resnet18", channels=3, size=32, classes=10, seed=1),
+        models.build("resnet18", shape=(3, 32, 32), classes=10, seed=1),
     ]
     print("parameters  encode+decode  torch.save+load   ratio")
     for module in modules:

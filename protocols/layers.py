@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -23,9 +23,11 @@ def observe_layers(module: nn.Module, on_output: Callable[[int, Tensor], None]) 
         nonlocal number
         number = 0
 
-    def tell(_module: nn.Module, _inputs: object, output: Tensor) -> None:
+    def tell(_module: nn.Module, _inputs: object, output: Any) -> None:
         nonlocal number
         number += 1
+        while isinstance(output, tuple):  # a recurrent layer's state comes after its output
+            output = output[0]
         on_output(number - 1, output)
 
     hooks = [module.register_forward_pre_hook(begin)]

@@ -3,7 +3,6 @@
 import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from types import ModuleType
 from typing import Any
 
 from contracts.errors import BadInput
@@ -31,8 +30,8 @@ class Method:
     extra_flops: Callable[[StepCosts], Sequence[float]]  # of local steps beyond SGD, as a cycle
 
     @classmethod
-    def of_module(cls, name: str, module: ModuleType) -> "Method":
-        """Build the method that a module defines; raise BadInput naming what the module lacks."""
+    def of_module(cls, name: str, module: Any) -> "Method":
+        """Build what a module, or a class in its place, defines; BadInput names what it lacks."""
         _check(name, module)
         return cls(
             name=name,
@@ -62,26 +61,25 @@ def _nothing_extra(_costs: StepCosts) -> Sequence[float]:
     return ()
 
 
-def _check(name: str, module: ModuleType) -> None:
+def _check(name: str, module: Any) -> None:
+    origin = getattr(module, "__name__", repr(module))
     missing = [part for part in ("Settings", "Server", "Client") if not hasattr(module, part)]
     if missing:
         raise BadInput(
-            f'protocol "{name}": module {module.__name__} defines no {" and no ".join(missing)}; '
+            f'protocol "{name}": module {origin} defines no {" and no ".join(missing)}; '
             "add it (docs/protocols.md)"
         )
     settings = module.Settings
     if not (isinstance(settings, type) and dataclasses.is_dataclass(settings)):
-        raise BadInput(
-            f'protocol "{name}": {module.__name__}.Settings is no dataclass; make it one'
-        )
+        raise BadInput(f'protocol "{name}": {origin}.Settings is no dataclass; make it one')
     if "rounds" not in {field.name for field in dataclasses.fields(settings)}:
         raise BadInput(
-            f'protocol "{name}": {module.__name__}.Settings has no field rounds; add it as an int'
+            f'protocol "{name}": {origin}.Settings has no field rounds; add it as an int'
         )
     for part, parent in (("Server", base.Server), ("Edge", base.Server), ("Client", base.Client)):
         found = getattr(module, part, parent)
         if not (isinstance(found, type) and issubclass(found, parent)):
             raise BadInput(
-                f'protocol "{name}": {module.__name__}.{part} is no subclass of '
+                f'protocol "{name}": {origin}.{part} is no subclass of '
                 f"protocols.base.{parent.__name__}; derive it from that"
             )

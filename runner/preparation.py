@@ -20,7 +20,7 @@ from scenarios.schema import Device, Scenario
 from scenarios.task_facts import TaskFacts
 
 if TYPE_CHECKING:
-    from learning.data.datasets import Dataset
+    from learning.data.dataset import Dataset
 
 RUNS = Path("runs")
 
@@ -36,7 +36,7 @@ class PreparedRun:
     parts: list[np.ndarray]
     data_dir: Path | None
     engine: str = "torch"
-    server: tuple[np.ndarray, np.ndarray] | None = None  # the server's own images and labels
+    server: tuple[np.ndarray, np.ndarray] | None = None  # the server's own inputs and labels
     counts: np.ndarray = field(default_factory=lambda: np.zeros((0, 0), int))  # by client and class
 
     def with_provenance(self, provenance: Provenance) -> "PreparedRun":
@@ -75,8 +75,8 @@ class PreparedRun:
         }
         if self.server is not None:
             learning["server_data"] = files.server_data.name
-            images, labels = self.server
-            np.savez(files.server_data, images=images, labels=labels)
+            inputs, labels = self.server
+            np.savez(files.server_data, images=inputs, labels=labels)
         _replace(files.learning, json.dumps(learning))
         _replace(files.scenario, loader.dump(self.scenario))
         files.plan.write_text(self.plan.to_json())
@@ -134,11 +134,13 @@ def prepare(scenario: Scenario, data_dir: Path | None, run_dir: Path) -> Prepare
     server = None
     if scenario.server_data is not None:
         server = server_data.gather(scenario.server_data, data, parts, scenario.seed, data_dir)
-    shape = (data.channels, data.size, data.classes)
-    models.check(task.model, data.size)
-    first = first_model(task.model, shape, scenario.seed, scenario.compute.remember)
+    models.check(task.model, data.shape)
+    costs = (task.model, data.shape, data.classes, task.batch_size, data.tokens)
+    flops_per_step = flops.training_flops(*costs)  # also tries the model out
+    first = first_model(
+        task.model, data.shape, data.classes, scenario.seed, scenario.compute.remember
+    )
     initial = dict(first.weights)
-    flops_per_step = flops.training_flops(task.model, *shape, task.batch_size)
     if any(device.measured for device in scenario.devices.values()):
         scenario = _with_measured_devices(scenario, data, parts, initial, flops_per_step)
     facts = TaskFacts(
@@ -148,7 +150,7 @@ def prepare(scenario: Scenario, data_dir: Path | None, run_dir: Path) -> Prepare
         classes=data.classes,
         server_samples=len(server[1]) if server else 0,
         server_bytes=sum(part.nbytes for part in server) if server else 0,
-        costs=flops.step_costs(task.model, *shape, task.batch_size),
+        costs=flops.step_costs(*costs),
     )
     plan = planner.plan(scenario, facts, run=run_dir.name, trainer=trainer_of(scenario))
     made = (scenario, plan, run_dir, initial, parts, data_dir, first.engine, server, counts)
@@ -168,7 +170,7 @@ def _with_measured_devices(
     from learning.workers import host_speed
 
     task = scenario.task
-    module = models.build(task.model, data.channels, data.size, data.classes, seed=0)
+    module = models.build(task.model, data.shape, data.classes, seed=0)
     some = [parts[0][: 40 * task.batch_size]]
     seconds = host_speed.seconds_per_step(
         TrainingContext(data, some, module), initial, task.batch_size

@@ -23,6 +23,7 @@ from scenarios.trace_files import resolve_trace_paths
 
 __all__ = ["Choices", "check", "choices", "dump", "library", "load", "protocol_settings"]
 
+_BY_CONCENTRATION = ("dirichlet", "dirichlet-by-class")
 _NOT_KEYS = ("[key]", "str", "float", "int")  # pydantic's additions to the path of a problem
 
 
@@ -242,20 +243,21 @@ def _models(annotation: Any) -> Iterator[type[BaseModel]]:
 def _check_names(scenario: Scenario) -> None:
     """Check what types cannot: names must exist, and links and devices match the topology."""
     named = (
-        ("task.dataset", scenario.task.dataset, datasets.NAMES, "data set"),
-        ("task.model", scenario.task.model, models.NAMES, "model"),
-        ("task.partition", scenario.task.partition, partitions.NAMES, "partition"),
-        ("protocol.name", scenario.protocol.name, registry.NAMES, "protocol"),
+        ("task.dataset", scenario.task.dataset, datasets.DATASETS, "data set"),
+        ("task.model", scenario.task.model, models.MODELS, "model"),
+        ("task.partition", scenario.task.partition, partitions.PARTITIONS, "partition"),
+        ("protocol.name", scenario.protocol.name, registry.PROTOCOLS, "protocol"),
     )
     for place, name, known, what in named:
         if name not in known:
             raise BadInput(f'{place}: unknown {what} "{name}"; {did_you_mean(name, known)}')
-    if "dirichlet" in scenario.task.partition and scenario.task.concentration is None:
+    if scenario.task.partition in _BY_CONCENTRATION and scenario.task.concentration is None:
         raise BadInput("task.concentration: missing; a dirichlet partition needs it (e.g. 1.0)")
     by_labels = scenario.task.partition == "labels-per-client"
+    own = scenario.task.partition in partitions.PARTITIONS.own  # one of a plug-in may use any key
     if by_labels and scenario.task.labels_per_client is None:
         raise BadInput("task.labels_per_client: missing; this partition needs it (e.g. 2)")
-    if scenario.task.labels_per_client is not None and not by_labels:
+    if scenario.task.labels_per_client is not None and own and not by_labels:
         raise BadInput(
             f'task.labels_per_client: partition "{scenario.task.partition}" does not use it; '
             'take it out, or set task.partition = "labels-per-client"'

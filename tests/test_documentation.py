@@ -74,7 +74,7 @@ def test_every_key_of_a_task_stands_in_the_example(key: str) -> None:
     assert re.search(rf"^#? ?{key} = ", _examples("toml", SCENARIOS)[0], re.MULTILINE)
 
 
-@pytest.mark.parametrize("name", registry.NAMES)
+@pytest.mark.parametrize("name", registry.PROTOCOLS)
 def test_every_method_stands_in_the_table_with_its_keys(name: str) -> None:
     table = SCENARIOS.split("## The methods and their keys")[1]
     rows = {row.split("|")[1]: row for row in table.splitlines() if row.startswith("| `")}

@@ -4,7 +4,6 @@ Nothing here imports torch until a file must be decoded, so checking a name is f
 """
 
 import contextlib
-import difflib
 import hashlib
 import os
 import socket
@@ -18,7 +17,9 @@ from pathlib import Path
 import numpy as np
 
 from contracts.errors import BadInput
-from learning.data import tiny
+from contracts.registry import Registry
+from learning.data import brought, tiny
+from learning.data.dataset import Dataset
 from learning.data.idx import read_idx
 from learning.data.selected_rows import SelectedRows
 from learning.user_cache import cache_dir, read_arrays, write_arrays
@@ -28,34 +29,6 @@ _PARTS = ("train_images", "train_labels", "test_images", "test_labels")
 _DOWNLOAD_STALL_SECONDS = 30.0
 
 Arrays = dict[str, np.ndarray]
-
-
-@dataclass(frozen=True)
-class Dataset:
-    """A data set in memory or mapped from the cache.
-
-    Images are uint8 of shape (N, C, H, W), labels are int64. `mean` and `std` are per channel, for
-    pixels scaled to 0..1.
-    """
-
-    name: str
-    train_images: np.ndarray | SelectedRows
-    train_labels: np.ndarray
-    test_images: np.ndarray | SelectedRows
-    test_labels: np.ndarray
-    classes: int
-    mean: tuple[float, ...]
-    std: tuple[float, ...]
-
-    @property
-    def channels(self) -> int:
-        """The number of colour channels of an image."""
-        return int(self.train_images.shape[1])
-
-    @property
-    def size(self) -> int:
-        """Height and width of an image, which are equal."""
-        return int(self.train_images.shape[2])
 
 
 @dataclass(frozen=True)
@@ -116,7 +89,6 @@ _KNOWN = {
         transposed=True,
     ),
 }
-NAMES = (*_KNOWN, "tiny")
 
 
 def load(name: str, data_dir: Path | None, classes: int | None = None) -> Dataset:
@@ -125,15 +97,22 @@ def load(name: str, data_dir: Path | None, classes: int | None = None) -> Datase
     The places are, in order, data_dir (or METRONOME_DATA), Debian's package, and torchvision's
     download. If `classes` is given, only samples of that many first classes are returned.
     """
-    if name not in NAMES:
-        raise BadInput(_unknown(name))
-    there = tiny.CLASSES if name == "tiny" else _KNOWN[name].classes
+    DATASETS.check(name, "task.dataset")
+    if name in _KNOWN:
+        _check_classes(name, classes, _KNOWN[name].classes)  # before anything is downloaded
+    plugin = DATASETS.plugin(name)
+    found = DATASETS[name]
+    whole = found(data_dir) if plugin is None else brought.load(plugin, name, found, data_dir)
+    whole = replace(whole, name=name)
+    _check_classes(name, classes, whole.classes)
+    return whole if classes is None or classes == whole.classes else _first_classes(whole, classes)
+
+
+def _check_classes(name: str, classes: int | None, there: int) -> None:
     if classes is not None and not 1 <= classes <= there:
         raise BadInput(
             f"task.classes: {name} has {there} classes, not {classes}; ask for 1 to {there}"
         )
-    whole = _whole(name, data_dir)
-    return whole if classes is None or classes == there else _first_classes(whole, classes)
 
 
 def _first_classes(whole: Dataset, classes: int) -> Dataset:
@@ -143,30 +122,44 @@ def _first_classes(whole: Dataset, classes: int) -> Dataset:
     )
     return replace(
         whole,
-        train_images=SelectedRows(whole.train_images, train),
+        train_inputs=SelectedRows(whole.train_inputs, train),
         train_labels=whole.train_labels[train],
-        test_images=SelectedRows(whole.test_images, test),
+        test_inputs=SelectedRows(whole.test_inputs, test),
         test_labels=whole.test_labels[test],
         classes=classes,
     )
 
 
-def _whole(name: str, data_dir: Path | None) -> Dataset:
-    if name == "tiny":
-        return Dataset(
-            name="tiny", **tiny.generate(), classes=tiny.CLASSES, mean=(0.5,), std=(0.3,)
+def _tiny(_data_dir: Path | None) -> Dataset:
+    return _dataset(tiny.generate(), tiny.CLASSES, (0.5,), (0.3,))
+
+
+def _dataset(
+    arrays: Arrays, classes: int, mean: tuple[float, ...], std: tuple[float, ...]
+) -> Dataset:
+    train, named, test, told = (arrays[part] for part in _PARTS)
+    return Dataset(train, named, test, told, classes, mean, std)
+
+
+def _from_files(name: str) -> Callable[[Path | None], Dataset]:
+    """Return the function that loads one of the known sets."""
+
+    def load(data_dir: Path | None) -> Dataset:
+        known = _KNOWN[name]
+        arrays = (
+            _from_directory(name, known, data_dir)
+            or _from_debian(name)
+            or _from_download(name, known)
         )
-    known = _KNOWN[name]
-    arrays = (
-        _from_directory(name, known, data_dir) or _from_debian(name) or _from_download(name, known)
-    )
-    return Dataset(name=name, **arrays, classes=known.classes, mean=known.mean, std=known.std)
+        return _dataset(arrays, known.classes, known.mean, known.std)
+
+    return load
 
 
-def _unknown(name: str) -> str:
-    close = difflib.get_close_matches(name.lower(), NAMES, 1)
-    hint = f'did you mean "{close[0]}"? ' if close else ""
-    return f'task.dataset: unknown data set "{name}"; {hint}(there are {", ".join(NAMES)})'
+# name in a scenario -> what loads it, given the directory of --data
+DATASETS: Registry[Callable[[Path | None], Dataset]] = Registry(
+    "DATASETS", {**{name: _from_files(name) for name in _KNOWN}, "tiny": _tiny}
+)
 
 
 def data_root(data_dir: Path | None) -> Path | None:

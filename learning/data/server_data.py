@@ -10,11 +10,11 @@ import numpy as np
 
 from contracts.errors import BadInput
 from learning.data import letters, stl10
-from learning.data.datasets import Dataset
+from learning.data.dataset import Dataset
 
 _STREAM = 0x73727672  # separates these draws from others made with the same seed
 
-Samples = tuple[np.ndarray, np.ndarray]  # images uint8 (n_0, C, H, W) and labels int64
+Samples = tuple[np.ndarray, np.ndarray]  # inputs (n_0, ...) and labels int64
 
 
 class ServerData(Protocol):
@@ -52,7 +52,7 @@ def gather(
     seed: int,
     data_dir: Path | None = None,
 ) -> Samples:
-    """Return the server's images and labels, determined by the seed."""
+    """Return the server's inputs and labels, determined by the seed."""
     rng = np.random.default_rng((seed, _STREAM))
     if section.kind == "source":
         return _from_source(section, dataset, data_dir, rng)
@@ -61,7 +61,7 @@ def gather(
     else:
         c, s = section.clients or 0, section.samples_per_client or 0
         indices = _of_clients(c, s, partition, rng)
-    return dataset.train_images[indices], dataset.train_labels[indices]
+    return dataset.train_inputs[indices], dataset.train_labels[indices]
 
 
 def _balanced(samples: int, dataset: Dataset, rng: np.random.Generator) -> np.ndarray:

@@ -26,7 +26,7 @@ def evaluate(tensors: Mapping[str, np.ndarray], context: TrainingContext) -> Sco
         for start in range(0, len(dataset.test_labels), _BATCH):
             part = slice(start, start + _BATCH)
             labels = torch.tensor(dataset.test_labels[part], device=context.device)
-            outputs = classify(context.normalised(dataset.test_images[part]))
+            outputs = classify(context.normalised(dataset.test_inputs[part]))
             hits.append((outputs.argmax(1) == labels).cpu().numpy())
             loss += float(F.cross_entropy(outputs, labels, reduction="sum"))
     right = np.concatenate(hits)

@@ -5,76 +5,102 @@ Importing this module does not import torch, so checking a name is fast.
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from contracts.errors import BadInput
+from contracts.plugins import Plugin
+from contracts.registry import Registry
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-NAMES = (
-    *("fedrl-cnn", "fsl-cifar-cnn", "fsl-emnist-cnn", "lenet5", "multicell-cnn"),
-    *("resnet18", "resnet50", "tiny-mlp"),
-)
+Shape = tuple[int, ...]  # of one sample: (channels, height, width), (numbers,) or (tokens,)
+Factory = Callable[[Shape, int], "nn.Module"]  # from a sample's shape and the number of classes
 
 
-def check(name: str, size: int | None = None) -> None:
-    """Raise BadInput if the model is unknown or does not take images of this size."""
-    if name not in NAMES:
-        close = difflib.get_close_matches(name.lower(), NAMES, 1)
-        hint = f'did you mean "{close[0]}"? ' if close else ""
-        raise BadInput(f'task.model: unknown model "{name}"; {hint}(there are {", ".join(NAMES)})')
-    if name == "lenet5" and size not in (None, 28, 32):
+def _of_images(module: str, kind: str) -> Factory:
+    """Return the factory of a model for square images; its module is imported on first use."""
+
+    def make(shape: Shape, classes: int) -> nn.Module:
+        channels, size, _ = shape
+        found: nn.Module = getattr(import_module(module), kind)(channels, size, classes)
+        return found
+
+    return make
+
+
+def _tiny_mlp(shape: Shape, classes: int) -> nn.Module:
+    from torch import nn
+
+    inputs = math.prod(shape)
+    return nn.Sequential(nn.Flatten(), nn.Linear(inputs, 16), nn.ReLU(), nn.Linear(16, classes))
+
+
+_IMAGE_MODELS = {
+    "fedrl-cnn": _of_images("learning.models.fedrl_cnn", "FedRLCNN"),
+    "fsl-cifar-cnn": _of_images("learning.models.fsl_cnn", "FslCifarCNN"),
+    "fsl-emnist-cnn": _of_images("learning.models.fsl_cnn", "FslEmnistCNN"),
+    "lenet5": _of_images("learning.models.lenet", "LeNet5"),
+    "multicell-cnn": _of_images("learning.models.multicell_cnn", "MulticellCNN"),
+    "resnet18": _of_images("learning.models.resnet", "ResNet18"),
+    "resnet50": _of_images("learning.models.resnet", "ResNet50"),
+}
+MODELS: Registry[Factory] = Registry("MODELS", {**_IMAGE_MODELS, "tiny-mlp": _tiny_mlp})
+
+
+def check(name: str, shape: Shape | None = None) -> None:
+    """Raise BadInput if the model is unknown or does not take samples of this shape."""
+    MODELS.check(name, "task.model")
+    if shape is None or name not in _IMAGE_MODELS:
+        return
+    if len(shape) != 3 or shape[1] != shape[2]:
+        raise BadInput(
+            f"task.model: {name} takes square images, and this data set's samples have the shape"
+            f" {'x'.join(map(str, shape))}; take tiny-mlp, or bring a model of your own (--plugin)"
+        )
+    if name == "lenet5" and shape[1] not in (28, 32):
         raise BadInput(
             f"task.model: lenet5 takes images of 28x28 or 32x32, and this data set's are"
-            f" {size}x{size}; take resnet18"
+            f" {shape[1]}x{shape[2]}; take resnet18"
         )
 
 
-def build(name: str, channels: int, size: int, classes: int, seed: int) -> nn.Module:
+def build(name: str, shape: Shape, classes: int, seed: int) -> nn.Module:
     """Build the model, with initial weights that depend only on the seed."""
-    check(name, size)
+    check(name, shape)
     import torch
 
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        return _construct(name, channels, size, classes)
+        plugin = MODELS.plugin(name)
+        if plugin is None:
+            return MODELS[name](shape, classes)
+        return _of_plugin(plugin, name, shape, classes)
 
 
-def _construct(name: str, channels: int, size: int, classes: int) -> nn.Module:
-    if name == "fedrl-cnn":
-        from learning.models.fedrl_cnn import FedRLCNN
-
-        return FedRLCNN(channels, size, classes)
-    if name == "lenet5":
-        from learning.models.lenet import LeNet5
-
-        return LeNet5(channels, size, classes)
-    if name in ("fsl-emnist-cnn", "fsl-cifar-cnn"):
-        from learning.models.fsl_cnn import FslCifarCNN, FslEmnistCNN
-
-        kind = FslEmnistCNN if name == "fsl-emnist-cnn" else FslCifarCNN
-        return kind(channels, size, classes)
-    if name == "multicell-cnn":
-        from learning.models.multicell_cnn import MulticellCNN
-
-        return MulticellCNN(channels, size, classes)
-    if name == "resnet18":
-        from learning.models.resnet import ResNet18
-
-        return ResNet18(channels, classes)
-    if name == "resnet50":
-        from learning.models.resnet import ResNet50
-
-        return ResNet50(channels, classes)
+def _of_plugin(plugin: Plugin, name: str, shape: Shape, classes: int) -> nn.Module:
+    """Call a plug-in's factory; BadInput says where if it makes no model."""
     from torch import nn
 
-    inputs = channels * size * size
-    return nn.Sequential(nn.Flatten(), nn.Linear(inputs, 16), nn.ReLU(), nn.Linear(16, classes))
+    try:
+        made = MODELS[name](shape, classes)
+    except Exception as error:
+        raise BadInput(
+            f'{plugin.blame(error, "MODELS", name)}: model "{name}" cannot be made for samples of'
+            f" shape {shape} and {classes} classes ({type(error).__name__}: {error}); correct it"
+        ) from error
+    if not isinstance(made, nn.Module) or not any(True for _ in made.parameters()):
+        what = "has no weights" if isinstance(made, nn.Module) else f"is a {type(made).__name__}"
+        raise BadInput(
+            f'{plugin.place("MODELS", name)}: model "{name}" {what}; its factory must return a'
+            " torch.nn.Module that can be trained"
+        )
+    return made
 
 
 def named_weights(module: nn.Module) -> Iterator[tuple[str, Tensor]]:

@@ -99,12 +99,12 @@ class ResNet(nn.Module):
 class ResNet18(ResNet):
     """11,173,962 parameters with 3 channels and 10 classes."""
 
-    def __init__(self, channels: int, classes: int) -> None:
+    def __init__(self, channels: int, _size: int, classes: int) -> None:
         super().__init__(BasicBlock, (2, 2, 2, 2), channels, classes)
 
 
 class ResNet50(ResNet):
     """23,705,252 parameters with 3 channels and 100 classes."""
 
-    def __init__(self, channels: int, classes: int) -> None:
+    def __init__(self, channels: int, _size: int, classes: int) -> None:
         super().__init__(Bottleneck, (3, 4, 6, 3), channels, classes)

@@ -9,8 +9,10 @@ import numpy as np
 import xxhash
 
 from contracts.training import SERVER, Task
+from learning.models.registry import MODELS, Shape
 from learning.remembering.engine import engine, rules
 from learning.training.run_data import RunData
+from protocols.registry import PROTOCOLS
 
 # What a task is called, and where its samples are listed, does not change its result.
 _APART = ("job", "client", "tensors")
@@ -23,23 +25,23 @@ class Names:
     def __init__(self, data: RunData, model: str) -> None:
         self._data = data
         set_ = data.dataset
-        shape = (set_.channels, set_.size, set_.classes)
         # Not the data set's name: its samples are what counts.
-        self._common = json.dumps([engine(), model, shape, set_.mean, set_.std])
+        made = [engine(), *made_by(model), *set_.shape, set_.classes, set_.mean, set_.std]
+        self._common = json.dumps(made)
         self._samples: dict[int, bytes] = {}
         self._test: bytes | None = None
 
     def of_training(self, task: Task) -> str:
         """Name a training by all that its task says, and the samples of its client."""
         settings = {name: getattr(task, name) for name in _SETTINGS}
-        code = rules() if task.rule else ""
+        code = rules() + PROTOCOLS.code(task.rule) if task.rule else ""
         return self._name("training", [code, settings], self._of(task.client), task.tensors)
 
     def of_evaluation(self, tensors: Mapping[str, np.ndarray]) -> str:
         """Name the scores of a model on the test set."""
         if self._test is None:
-            images, labels = self._data.dataset.test_images, self._data.dataset.test_labels
-            self._test = _digest(images[:], labels)
+            inputs, labels = self._data.dataset.test_inputs, self._data.dataset.test_labels
+            self._test = _digest(inputs[:], labels)
         return self._name("evaluation", [], self._test, tensors)
 
     def of_dissimilarity(self, tensors: Mapping[str, np.ndarray]) -> str:
@@ -70,15 +72,21 @@ class Names:
         return found.hexdigest()
 
 
-def of_first_model(model: str, shape: tuple[int, int, int], seed: int) -> str:
+def made_by(model: str) -> list[str]:
+    """Name a model: by its name, and by the code of the plug-in that brings it, if one does."""
+    code = MODELS.code(model)
+    return [model, code] if code else [model]
+
+
+def of_first_model(model: str, shape: Shape, classes: int, seed: int) -> str:
     """Name the weights that a model begins with."""
-    content = json.dumps(["first model", engine(), model, shape, seed])
+    content = json.dumps(["first model", engine(), *made_by(model), *shape, classes, seed])
     return xxhash.xxh3_128(content.encode()).hexdigest()
 
 
-def _digest(images: np.ndarray, labels: np.ndarray) -> bytes:
-    found = xxhash.xxh3_128(f"{images.dtype}{images.shape}{labels.dtype}{labels.shape}".encode())
-    found.update(_bytes(images))
+def _digest(inputs: np.ndarray, labels: np.ndarray) -> bytes:
+    found = xxhash.xxh3_128(f"{inputs.dtype}{inputs.shape}{labels.dtype}{labels.shape}".encode())
+    found.update(_bytes(inputs))
     found.update(_bytes(labels))
     return found.digest()
 

@@ -9,16 +9,18 @@ from torch import Tensor, nn
 
 from contracts.training import Task
 from learning.models.lenet import LeNet5
+from learning.models.registry import Shape
 from learning.training.compiled_c import compiled_library
 
 _MOST_CLASSES = 64  # array sizes in lenet5.c
 _MOST_CHANNELS = 3
 
 
-def can_train(module: nn.Module, channels: int, size: int, classes: int) -> bool:
+def can_train(module: nn.Module, shape: Shape, classes: int) -> bool:
     """Return whether this model, for such images, can be trained in C on this machine."""
     if not isinstance(module, LeNet5):
         return False
+    channels, size, _ = shape
     fits = channels <= _MOST_CHANNELS and size in (28, 32) and classes <= _MOST_CLASSES
     return fits and compiled_library("lenet5") is not None
 

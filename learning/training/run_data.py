@@ -11,12 +11,12 @@ import numpy as np
 from contracts.run_directory import RunDirectory, client_name
 from contracts.training import SERVER
 from learning.data import datasets
-from learning.data.datasets import Dataset
+from learning.data.dataset import Dataset
 
 
 @dataclass(frozen=True)
 class RunData:
-    """A data set, the rows of it that each client has, and the server's own images and labels."""
+    """A data set, the rows of it that each client has, and the server's own inputs and labels."""
 
     dataset: Dataset
     partition: Sequence[np.ndarray]
@@ -39,13 +39,13 @@ class RunData:
         return cls(dataset, partition, server)
 
     def raw(self, client: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the images (bytes) and the labels of a client, or of the SERVER."""
+        """Return the inputs, not normalised, and the labels of a client or of the SERVER."""
         if client == SERVER:
             if self.server is None:
                 raise ValueError("the server has no samples; the scenario lacks [server_data]")
             return self.server
         indices = self.partition[client]
-        return self.dataset.train_images[indices], self.dataset.train_labels[indices]
+        return self.dataset.train_inputs[indices], self.dataset.train_labels[indices]
 
 
 def learning_settings(run_dir: Path) -> dict[str, Any]:

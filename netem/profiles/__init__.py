@@ -5,19 +5,21 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from contracts.registry import Registry
+
 _FOLDER = Path(__file__).parent
 
 
 @cache
-def links() -> dict[str, dict[str, Any]]:
-    """Read every link profile, by name."""
-    return tomllib.loads((_FOLDER / "links.toml").read_text())
+def links() -> Registry[dict[str, Any]]:
+    """Return every link profile, by name."""
+    return Registry("LINKS", tomllib.loads((_FOLDER / "links.toml").read_text()))
 
 
 @cache
-def devices() -> dict[str, dict[str, Any]]:
-    """Read every device profile, by name."""
-    return tomllib.loads((_FOLDER / "devices.toml").read_text())
+def devices() -> Registry[dict[str, Any]]:
+    """Return every device profile, by name."""
+    return Registry("DEVICES", tomllib.loads((_FOLDER / "devices.toml").read_text()))
 
 
 @cache

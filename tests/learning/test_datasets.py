@@ -9,6 +9,7 @@ import pytest
 
 from contracts.errors import BadInput
 from learning.data import datasets
+from learning.data.dataset import Dataset
 from learning.data.idx import read_idx
 from learning.data.torchvision_shim import import_torchvision
 
@@ -48,12 +49,12 @@ def _lay_out(folder: Path, zipped: bool = False) -> dict[str, np.ndarray]:
     return arrays
 
 
-def _assert_holds(dataset: datasets.Dataset, arrays: dict[str, np.ndarray]) -> None:
+def _assert_holds(dataset: Dataset, arrays: dict[str, np.ndarray]) -> None:
     np.testing.assert_array_equal(
-        dataset.train_images[:, 0], arrays["train-images-idx3-ubyte"], strict=True
+        dataset.train_inputs[:, 0], arrays["train-images-idx3-ubyte"], strict=True
     )
     np.testing.assert_array_equal(dataset.train_labels, arrays["train-labels-idx1-ubyte"])
-    np.testing.assert_array_equal(dataset.test_images[:, 0], arrays["t10k-images-idx3-ubyte"])
+    np.testing.assert_array_equal(dataset.test_inputs[:, 0], arrays["t10k-images-idx3-ubyte"])
     np.testing.assert_array_equal(dataset.test_labels, arrays["t10k-labels-idx1-ubyte"])
     assert dataset.train_labels.dtype == np.int64
 
@@ -64,7 +65,7 @@ def test_data_directory_in_torchvision_layout_is_read(tmp_path: Path, name: str)
     arrays = _lay_out(tmp_path / "data" / folder / "raw")
     dataset = datasets.load(name, tmp_path / "data")
     _assert_holds(dataset, arrays)
-    assert (dataset.channels, dataset.size, dataset.classes) == (1, 28, 10)
+    assert (dataset.shape, dataset.classes) == ((1, 28, 28), 10)
 
 
 CIFAR10 = (*(f"data_batch_{i}" for i in range(1, 6)), "test_batch", "batches.meta")
@@ -99,9 +100,9 @@ def test_cifar_images_keep_their_channels_first(
         (tmp_path / "data" / folder / file).touch()
     monkeypatch.setattr(import_torchvision().datasets, name.upper(), Decoded)
     dataset = datasets.load(name, tmp_path / "data")
-    np.testing.assert_array_equal(dataset.test_images, images)
+    np.testing.assert_array_equal(dataset.test_inputs, images)
     np.testing.assert_array_equal(dataset.train_labels, [0, 1, 2, 9])
-    assert (dataset.channels, dataset.size, dataset.classes) == (3, 32, classes)
+    assert (dataset.shape, dataset.classes) == ((3, 32, 32), classes)
     assert len(dataset.mean) == len(dataset.std) == 3
 
 
@@ -133,8 +134,8 @@ def test_second_load_maps_the_decoded_arrays(
     monkeypatch.delattr(datasets, "read_idx")
     again = datasets.load("fashionmnist", None)
     _assert_holds(again, arrays)
-    assert isinstance(again.train_images, np.memmap)
-    assert not again.train_images.flags.writeable
+    assert isinstance(again.train_inputs, np.memmap)
+    assert not again.train_inputs.flags.writeable
     assert not list((tmp_path / "cache").rglob(".*"))
 
 
@@ -231,13 +232,13 @@ def test_idx_file_may_be_plain_or_zipped(tmp_path: Path) -> None:
 def test_first_classes_only_are_the_whole_set_without_the_others() -> None:
     whole, some = datasets.load("tiny", None), datasets.load("tiny", None, classes=4)
     train, test = whole.train_labels < 4, whole.test_labels < 4
-    assert (some.classes, some.channels, some.size) == (4, 1, 28)
+    assert (some.classes, some.shape) == (4, (1, 28, 28))
     assert (some.name, some.mean, some.std) == (whole.name, whole.mean, whole.std)
     np.testing.assert_array_equal(some.train_labels, whole.train_labels[train])
     np.testing.assert_array_equal(some.test_labels, whole.test_labels[test])
     for ours, all_of_them in (
-        (some.train_images, whole.train_images[train]),
-        (some.test_images, whole.test_images[test]),
+        (some.train_inputs, whole.train_inputs[train]),
+        (some.test_inputs, whole.test_inputs[test]),
     ):
         assert ours.shape == all_of_them.shape
         assert ours.dtype == np.uint8
@@ -258,7 +259,7 @@ def test_first_classes_only_map_the_same_decoded_arrays(
 
 def test_all_classes_are_the_whole_set() -> None:
     tiny = datasets.load("tiny", None, classes=10)
-    assert isinstance(tiny.train_images, np.ndarray)
+    assert isinstance(tiny.train_inputs, np.ndarray)
     assert tiny.classes == 10
 
 
@@ -272,10 +273,10 @@ def test_impossible_number_of_classes_is_refused_before_anything_is_read(classes
 
 def test_tiny_is_the_same_every_time_and_balanced() -> None:
     one, two = datasets.load("tiny", None), datasets.load("tiny", None)
-    np.testing.assert_array_equal(one.train_images, two.train_images)
-    assert one.train_images.shape == (2_000, 1, 28, 28)
-    assert one.test_images.shape == (500, 1, 28, 28)
-    assert one.train_images.dtype == np.uint8
+    np.testing.assert_array_equal(one.train_inputs, two.train_inputs)
+    assert one.train_inputs.shape == (2_000, 1, 28, 28)
+    assert one.test_inputs.shape == (500, 1, 28, 28)
+    assert one.train_inputs.dtype == np.uint8
     assert np.bincount(one.train_labels).tolist() == [200] * 10
     assert np.bincount(one.test_labels).tolist() == [50] * 10
 
@@ -289,8 +290,8 @@ def test_emnist_images_are_turned_upright(tmp_path: Path) -> None:
         (folder / f"emnist-balanced-{part}-images-idx3-ubyte").write_bytes(_idx(images))
         (folder / f"emnist-balanced-{part}-labels-idx1-ubyte").write_bytes(_idx(labels))
     dataset = datasets.load("emnist", tmp_path / "data")
-    np.testing.assert_array_equal(dataset.train_images[:, 0], lying["train"].swapaxes(1, 2))
-    np.testing.assert_array_equal(dataset.test_images[:, 0], lying["test"].swapaxes(1, 2))
+    np.testing.assert_array_equal(dataset.train_inputs[:, 0], lying["train"].swapaxes(1, 2))
+    np.testing.assert_array_equal(dataset.test_inputs[:, 0], lying["test"].swapaxes(1, 2))
     np.testing.assert_array_equal(dataset.train_labels, labels)
-    assert (dataset.channels, dataset.size, dataset.classes) == (1, 28, 47)
+    assert (dataset.shape, dataset.classes) == ((1, 28, 28), 47)
     assert datasets.load("emnist", tmp_path / "data", classes=45).train_labels.max() == 44

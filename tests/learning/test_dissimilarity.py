@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from contracts.errors import BadInput
 from contracts.spool import Spool
 from learning.data import datasets
-from learning.data.datasets import Dataset
+from learning.data.dataset import Dataset
 from learning.evaluation.dissimilarity import full_gradient, measure_dissimilarity
 from learning.evaluation.evaluator import Evaluator
 from learning.models import registry as models
@@ -45,7 +45,7 @@ class TwoBiases(nn.Module):
 
 def _two_classes(labels: list[int]) -> Dataset:
     images = np.zeros((len(labels), 1, 4, 4), np.uint8)
-    return replace(TINY, train_images=images, train_labels=np.array(labels), classes=2)
+    return replace(TINY, train_inputs=images, train_labels=np.array(labels), classes=2)
 
 
 # With both biases 0 the classes have probability 1/2, and the gradient of a sample of class 0 is
@@ -79,8 +79,8 @@ def test_clients_alike_have_no_dissimilarity_and_no_server_no_xi() -> None:
 
 def test_sums_give_what_all_gradients_at_once_give() -> None:
     parts = [np.arange(first, first + 5 + 2 * first) for first in range(6)]
-    server = TINY.train_images[:9], TINY.train_labels[:9]
-    module = models.build("tiny-mlp", 1, 28, 10, seed=3)
+    server = TINY.train_inputs[:9], TINY.train_labels[:9]
+    module = models.build("tiny-mlp", (1, 28, 28), 10, seed=3)
     context = TrainingContext(TINY, parts, module, server=server)
 
     found = measure_dissimilarity(models.export_weights(module), context)
@@ -94,7 +94,7 @@ def test_sums_give_what_all_gradients_at_once_give() -> None:
 
 
 def test_a_gradient_is_of_the_mean_over_all_batches() -> None:
-    module = models.build("tiny-mlp", 1, 28, 10, seed=3)
+    module = models.build("tiny-mlp", (1, 28, 28), 10, seed=3)
     context = TrainingContext(TINY, [np.arange(1_100)], module)
     images, labels = context.samples(0)
 
@@ -112,7 +112,7 @@ def _lines(
     directory: Path, rounds: list[tuple[int, str]], weight: float = 0.01, **options: Any
 ) -> list[dict[str, Any]]:
     """What the evaluator has to say of models that have the same weight everywhere."""
-    module = models.build("tiny-mlp", 1, 28, 10, seed=0)
+    module = models.build("tiny-mlp", (1, 28, 28), 10, seed=0)
     context = TrainingContext(TINY, [np.arange(4), np.arange(9)], module)
     path = directory / "evaluations.jsonl"
     spool = Spool(directory)

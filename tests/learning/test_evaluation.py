@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from learning.data import datasets
+from learning.data.dataset import Dataset
 from learning.evaluation import scores
 from learning.evaluation.scores import evaluate
 from learning.models import registry as models
@@ -16,14 +17,14 @@ from learning.training.context import TrainingContext
 TINY = datasets.load("tiny", None)
 
 
-def _context(dataset: datasets.Dataset) -> TrainingContext:
-    module = models.build("tiny-mlp", dataset.channels, dataset.size, dataset.classes, seed=2)
+def _context(dataset: Dataset) -> TrainingContext:
+    module = models.build("tiny-mlp", dataset.shape, dataset.classes, seed=2)
     return TrainingContext(dataset, [np.arange(4)], module)
 
 
 def _predictions(context: TrainingContext) -> np.ndarray:
     with torch.no_grad():
-        outputs = context.module(context.normalised(context.dataset.test_images[:]))
+        outputs = context.module(context.normalised(context.dataset.test_inputs[:]))
     predicted: np.ndarray = outputs.argmax(1).numpy()
     return predicted
 
@@ -41,7 +42,7 @@ def test_scores_are_those_of_every_class_and_of_all(classes: int) -> None:
 
 def test_a_class_without_test_samples_has_no_accuracy() -> None:
     kept = TINY.test_labels != 4
-    without = replace(TINY, test_images=TINY.test_images[kept], test_labels=TINY.test_labels[kept])
+    without = replace(TINY, test_inputs=TINY.test_inputs[kept], test_labels=TINY.test_labels[kept])
     context = _context(without)
     by_class = evaluate(models.export_weights(context.module), context).by_class
     assert [label for label, accuracy in enumerate(by_class) if accuracy is None] == [4]

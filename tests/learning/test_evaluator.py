@@ -23,11 +23,11 @@ SUM_BYTES = 8 * (784 * 16 + 16 + 16 * 9 + 9)
 
 
 def _model(seed: int) -> Tensors:
-    return models.export_weights(models.build("tiny-mlp", SOME.channels, SOME.size, 9, seed=seed))
+    return models.export_weights(models.build("tiny-mlp", SOME.shape, 9, seed=seed))
 
 
 def _context() -> TrainingContext:
-    return TrainingContext(SOME, [np.arange(4)], models.build("tiny-mlp", 1, 28, 9, seed=0))
+    return TrainingContext(SOME, [np.arange(4)], models.build("tiny-mlp", (1, 28, 28), 9, seed=0))
 
 
 class Evaluated:

@@ -46,7 +46,7 @@ def test_a_tap_is_taken_out_also_when_the_pass_breaks_off() -> None:
 
 
 def test_layers_after_the_one_asked_for_are_not_run() -> None:
-    model, run = models.build("lenet5", 1, 28, 10, seed=0), []
+    model, run = models.build("lenet5", (1, 28, 28), 10, seed=0), []
     for name, layer in model.named_children():
         layer.register_forward_hook(lambda *_, name=name: run.append(name))
     images = torch.randn(3, 1, 28, 28)

@@ -30,9 +30,9 @@ def trained(
     images = torch.randn(count, channels, size, size, generator=draws)
     labels = torch.randint(0, classes, (count,), generator=draws)
     order = torch.stack([torch.randperm(count, generator=draws) for _ in range(2)])
-    module = models.build("lenet5", channels, size, classes, seed=3)
+    module = models.build("lenet5", (channels, size, size), classes, seed=3)
     if in_c:
-        assert lenet_in_c.can_train(module, channels, size, classes)
+        assert lenet_in_c.can_train(module, (channels, size, size), classes)
         loss = lenet_in_c.train(module, images, labels, order, what)
     else:
         loss, _ = train_with_torch(module, images, labels, order, what, None)
@@ -66,8 +66,8 @@ def test_every_batch_size_momentum_and_decay_gives_what_torch_gives(
 
 
 @pytest.mark.parametrize(("channels", "size", "classes"), [(1, 28, 10), (3, 32, 10), (1, 28, 47)])
-def test_images_are_classified_as_by_torch(channels: int, size: int, classes: int) -> None:
-    module = models.build("lenet5", channels, size, classes, seed=3).eval()
+def test_inputs_are_classified_as_by_torch(channels: int, size: int, classes: int) -> None:
+    module = models.build("lenet5", (channels, size, size), classes, seed=3).eval()
     images = torch.randn(300, channels, size, size, generator=torch.Generator().manual_seed(5))
 
     ours = lenet_in_c.classify(module, images)
@@ -91,9 +91,9 @@ def test_training_that_diverges_says_so_in_its_numbers() -> None:
 
 @pytest.mark.parametrize("model", ["tiny-mlp", "resnet18"])
 def test_other_models_are_left_to_torch(model: str) -> None:
-    module = models.build(model, 1, 28, 10, seed=0)
+    module = models.build(model, (1, 28, 28), 10, seed=0)
 
-    assert not lenet_in_c.can_train(module, 1, 28, 10)
+    assert not lenet_in_c.can_train(module, (1, 28, 28), 10)
 
 
 def test_without_a_compiler_torch_does_the_work(
@@ -127,6 +127,6 @@ def test_a_batch_larger_than_the_data_takes_no_more_memory_than_the_data() -> No
 def test_what_does_not_fit_its_arrays_is_left_to_torch(
     channels: int, size: int, classes: int
 ) -> None:
-    module = models.build("lenet5", 1, 28, 10, seed=0)
+    module = models.build("lenet5", (1, 28, 28), 10, seed=0)
 
-    assert not lenet_in_c.can_train(module, channels, size, classes)
+    assert not lenet_in_c.can_train(module, (channels, size, size), classes)

@@ -35,7 +35,7 @@ from learning.models.lenet import Convolution
 def test_model_has_the_stated_number_of_parameters(
     name: str, channels: int, size: int, classes: int, parameters: int
 ) -> None:
-    module = models.build(name, channels, size, classes, seed=0)
+    module = models.build(name, (channels, size, size), classes, seed=0)
     assert sum(p.numel() for p in module.parameters()) == parameters
     assert module(torch.zeros(2, channels, size, size)).shape == (2, classes)
 
@@ -106,10 +106,10 @@ def test_cnn_is_the_papers_stack_of_layers(
     layers: Callable[[], list[torch.nn.Module]],
     training: bool,
 ) -> None:
-    ours = models.build(name, *shape, classes, seed=0).train(training)
+    channels, size = shape
+    ours = models.build(name, (channels, size, size), classes, seed=0).train(training)
     stack = torch.nn.Sequential(*layers()).train(training)
     stack.load_state_dict(dict(zip(stack.state_dict(), ours.state_dict().values(), strict=True)))
-    channels, size = shape
     images = torch.randn(3, channels, size, size, generator=torch.Generator().manual_seed(1))
     outputs = []
     for module in (ours, stack):
@@ -139,17 +139,17 @@ def test_convolution_equals_the_stock_layer_for_images_in_any_memory_order(
 def test_weights_depend_on_the_seed_alone() -> None:
     torch.manual_seed(1)
     before = torch.get_rng_state()
-    first = models.export_weights(models.build("lenet5", 1, 28, 10, seed=7))
+    first = models.export_weights(models.build("lenet5", (1, 28, 28), 10, seed=7))
     assert torch.equal(torch.get_rng_state(), before)
     torch.manual_seed(2)
-    again = models.export_weights(models.build("lenet5", 1, 28, 10, seed=7))
-    other = models.export_weights(models.build("lenet5", 1, 28, 10, seed=8))
+    again = models.export_weights(models.build("lenet5", (1, 28, 28), 10, seed=7))
+    other = models.export_weights(models.build("lenet5", (1, 28, 28), 10, seed=8))
     assert all(np.array_equal(first[name], again[name]) for name in first)
     assert not np.array_equal(first["conv1.weight"], other["conv1.weight"])
 
 
 def test_export_keeps_order_and_statistics_but_not_the_batch_counter() -> None:
-    module = models.build("resnet18", 3, 32, 10, seed=0)
+    module = models.build("resnet18", (3, 32, 32), 10, seed=0)
     exported = models.export_weights(module)
     assert list(exported) == [n for n in module.state_dict() if "num_batches_tracked" not in n]
     assert "layer1.0.bn1.running_mean" in exported
@@ -157,7 +157,7 @@ def test_export_keeps_order_and_statistics_but_not_the_batch_counter() -> None:
 
 
 def test_exported_weights_do_not_follow_the_module() -> None:
-    module = models.build("tiny-mlp", 1, 28, 10, seed=0)
+    module = models.build("tiny-mlp", (1, 28, 28), 10, seed=0)
     exported = models.export_weights(module)
     kept = {name: array.copy() for name, array in exported.items()}
     for parameter in module.parameters():
@@ -166,11 +166,11 @@ def test_exported_weights_do_not_follow_the_module() -> None:
 
 
 def test_weights_load_from_read_only_arrays_and_beside_names_of_others() -> None:
-    tensors = models.export_weights(models.build("lenet5", 1, 28, 10, seed=1))
+    tensors = models.export_weights(models.build("lenet5", (1, 28, 28), 10, seed=1))
     for array in tensors.values():
         array.flags.writeable = False
     tensors["rule/extra"] = np.zeros(3, np.float32)
-    module = models.build("lenet5", 1, 28, 10, seed=2)
+    module = models.build("lenet5", (1, 28, 28), 10, seed=2)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         models.load_weights(module, tensors)
@@ -178,7 +178,7 @@ def test_weights_load_from_read_only_arrays_and_beside_names_of_others() -> None
 
 
 def test_weights_of_another_shape_are_not_broadcast() -> None:
-    module = models.build("tiny-mlp", 1, 28, 10, seed=0)
+    module = models.build("tiny-mlp", (1, 28, 28), 10, seed=0)
     tensors = models.export_weights(module)
     tensors["1.bias"] = np.zeros(1, np.float32)
     with pytest.raises(ValueError, match="has shape"):
@@ -194,7 +194,7 @@ def test_weights_of_another_shape_are_not_broadcast() -> None:
 )
 def test_impossible_model_is_refused_in_one_sentence(name: str, size: int, message: str) -> None:
     with pytest.raises(BadInput) as caught:
-        models.build(name, 1, size, 10, seed=0)
+        models.build(name, (1, size, size), 10, seed=0)
     assert message in str(caught.value)
 
 

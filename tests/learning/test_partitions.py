@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contracts.errors import BadInput
-from learning.data import partitions
+from learning.data import dirichlet, partitions
+from learning.data.deal import Deal
 
 LABELS = np.arange(2_000) % 10
 
@@ -53,7 +54,7 @@ def test_clients_get_exactly_their_number_of_samples_and_share_none(
         assert sizes == [wish] * clients
 
 
-@pytest.mark.parametrize("kind", partitions.NAMES)
+@pytest.mark.parametrize("kind", partitions.PARTITIONS)
 def test_same_seed_gives_the_same_partition_and_another_seed_another(kind: str) -> None:
     first, again, other = (
         np.concatenate(
@@ -79,7 +80,7 @@ def test_first_client_gets_the_proportions_it_drew() -> None:
     for _ in range(10):
         rng.permutation(200)  # the stock of each class is shuffled before any client draws
     drawn = rng.dirichlet(np.full(10, 0.5))
-    (part,) = partitions.dirichlet(LABELS, 1, 0.5, 150, np.random.default_rng(5))
+    (part,) = dirichlet.dirichlet(Deal(LABELS, 1, np.random.default_rng(5), 150, 0.5))
     counts = np.bincount(LABELS[part], minlength=10)
     assert np.abs(counts - drawn * 150).max() < 1
 
@@ -115,7 +116,7 @@ def test_every_class_is_shared_out_by_proportions_of_its_own() -> None:
     rng.permutation(2_000)  # which samples are used is drawn first
     drawn = [rng.dirichlet(np.full(4, 0.5)) for _ in range(10)]
 
-    parts = partitions.dirichlet_by_class(LABELS, 4, 0.5, None, np.random.default_rng(5))
+    parts = dirichlet.dirichlet_by_class(Deal(LABELS, 4, np.random.default_rng(5), None, 0.5))
 
     counts = np.array([np.bincount(LABELS[part], minlength=10) for part in parts])
     assert counts.sum(0).tolist() == [200] * 10

@@ -29,7 +29,7 @@ CLIENTS = 4
 
 
 def task(job: str, client: int = 0, epochs: int = 1) -> Task:
-    weights = models.export_weights(models.build("tiny-mlp", 1, 28, 10, seed=1))
+    weights = models.export_weights(models.build("tiny-mlp", (1, 28, 28), 10, seed=1))
     return Task(job, client, epochs, 10, 0.05, 0.9, 1e-4, True, 7, "", {}, weights)
 
 

@@ -28,11 +28,11 @@ from tests.support.other_worker import working_on
 
 TINY = datasets.load("tiny", None)
 PARTS = [np.arange(20), np.arange(20, 40), np.arange(20)]
-DATA = RunData(TINY, PARTS, (TINY.train_images[:5], TINY.train_labels[:5]))
+DATA = RunData(TINY, PARTS, (TINY.train_inputs[:5], TINY.train_labels[:5]))
 
 
 def task(job: str = "client1-1-inst1", **changes: Any) -> Task:
-    weights = models.export_weights(models.build("tiny-mlp", 1, 28, 10, seed=1))
+    weights = models.export_weights(models.build("tiny-mlp", (1, 28, 28), 10, seed=1))
     found = Task(job, 0, 1, 10, 0.05, 0.9, 1e-4, True, 7, "", {}, weights)
     return replace(found, **changes)
 
@@ -143,7 +143,7 @@ class Bench:
 
     def _context(self) -> TrainingContext:
         self.trained += 1
-        return TrainingContext(TINY, PARTS, models.build("tiny-mlp", 1, 28, 10, seed=0))
+        return TrainingContext(TINY, PARTS, models.build("tiny-mlp", (1, 28, 28), 10, seed=0))
 
     def hand_over(self, *tasks: Task) -> None:
         for number, each in enumerate(tasks):

@@ -38,14 +38,14 @@ def test_an_iid_sample_is_balanced_as_far_as_it_divides(samples: int, counts: li
     assert labels.dtype == np.int64
     assert sorted(np.bincount(labels, minlength=10)) == counts
     assert len(_rows(images)) == samples, "without replacement"
-    assert _rows(images) <= _rows(TINY.train_images[:])
+    assert _rows(images) <= _rows(TINY.train_inputs[:])
 
 
-def test_images_keep_their_labels() -> None:
+def test_inputs_keep_their_labels() -> None:
     images, labels = _gather(kind="iid", samples=40)
     known = {
         image.tobytes(): label
-        for image, label in zip(TINY.train_images[:], TINY.train_labels, strict=True)
+        for image, label in zip(TINY.train_inputs[:], TINY.train_labels, strict=True)
     }
     assert [known[image.tobytes()] for image in images] == labels.tolist()
 
@@ -54,7 +54,7 @@ def test_samples_of_a_few_clients_come_from_just_these() -> None:
     images, labels = _gather(kind="clients", clients=3, samples_per_client=20)
     assert len(labels) == 60
     held = _rows(images)
-    from_each = [len(held & _rows(TINY.train_images[part])) for part in PARTS]
+    from_each = [len(held & _rows(TINY.train_inputs[part])) for part in PARTS]
     assert sorted(from_each) == [0] * 7 + [20] * 3
 
 
@@ -73,7 +73,7 @@ def test_restricted_classes_restrict_the_server_too() -> None:
     section = ServerData(kind="iid", samples=9)
     images, labels = server_data.gather(section, some, [np.arange(5)], 1)
     assert sorted(labels) == [0] * 3 + [1] * 3 + [2] * 3
-    assert _rows(images) <= _rows(TINY.train_images[:])
+    assert _rows(images) <= _rows(TINY.train_inputs[:])
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_a_run_without_server_data_says_so_when_asked(tmp_path: Path) -> None:
     assert prepared.plan.node("cloud").samples == 0
     assert not (tmp_path / "run" / "server_data.npz").exists()
     assert "server_data" not in json.loads((tmp_path / "run" / "learning.json").read_text())
-    context = TrainingContext(TINY, PARTS, models.build("tiny-mlp", 1, 28, 10, seed=0))
+    context = TrainingContext(TINY, PARTS, models.build("tiny-mlp", (1, 28, 28), 10, seed=0))
     assert not context.has_server_samples
     with pytest.raises(ValueError, match=r"the server has no samples; .* lacks \[server_data\]"):
         context.samples(SERVER)

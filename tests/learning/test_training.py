@@ -172,7 +172,7 @@ def test_reported_loss_leaves_out_what_the_rule_adds() -> None:
 
 def test_lenet_learns_the_generated_data_quickly() -> None:
     everything = [np.arange(len(TINY.train_labels))]
-    context = TrainingContext(TINY, everything, models.build("lenet5", 1, 28, 10, seed=0))
+    context = TrainingContext(TINY, everything, models.build("lenet5", (1, 28, 28), 10, seed=0))
     start = evaluate(models.export_weights(context.module), context)
     result = train(task_of(context, epochs=1, learning_rate=0.01, batch_size=20), context)
     end = evaluate(result.tensors, context)
@@ -194,7 +194,7 @@ def test_samples_are_normalised_and_forgotten_oldest_first() -> None:
     one_client = 64 * (784 * 4 + 8)
     context = context_of(cached_bytes=2 * one_client)
     images, labels = context.samples(0)
-    raw = TINY.train_images[PARTITION[0]] / 255
+    raw = TINY.train_inputs[PARTITION[0]] / 255
     expected = (raw - TINY.mean[0]) / TINY.std[0]
     np.testing.assert_allclose(images.numpy(), expected, atol=1e-5)
     np.testing.assert_array_equal(labels.numpy(), TINY.train_labels[PARTITION[0]])
@@ -228,7 +228,7 @@ def test_context_is_read_from_the_run_directory(
     context = TrainingContext.load(tmp_path)
     assert len(context.partition) == 12
     np.testing.assert_array_equal(context.partition[11], many[11])
-    expected = models.export_weights(models.build("lenet5", 1, 28, classes, seed=3))
+    expected = models.export_weights(models.build("lenet5", (1, 28, 28), classes, seed=3))
     exported = models.export_weights(context.module)
     assert list(exported) == list(expected)
     assert all(np.array_equal(exported[name], array) for name, array in expected.items())
@@ -237,11 +237,11 @@ def test_context_is_read_from_the_run_directory(
 
 def test_samples_of_a_restricted_set_are_those_its_labels_belong_to() -> None:
     some = datasets.load("tiny", None, classes=3)
-    module = models.build("tiny-mlp", some.channels, some.size, some.classes, seed=0)
+    module = models.build("tiny-mlp", some.shape, some.classes, seed=0)
     context = TrainingContext(some, [np.array([5, 0, 9])], module)
     images, labels = context.samples(0)
     rows = np.flatnonzero(TINY.train_labels < 3)[[5, 0, 9]]
     np.testing.assert_array_equal(labels.numpy(), TINY.train_labels[rows])
-    expected = context.normalised(TINY.train_images[rows])
+    expected = context.normalised(TINY.train_inputs[rows])
     assert torch.equal(images, expected)
     assert train(replace(task_of(context), epochs=1), context).steps == 1

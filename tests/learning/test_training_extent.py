@@ -24,7 +24,7 @@ MODELS = ["lenet5", "tiny-mlp"]  # LeNet-5 goes through C where there is a compi
 
 
 def _context(model: str, part: np.ndarray = OWN, **options: Any) -> TrainingContext:
-    return TrainingContext(TINY, [part], models.build(model, 1, 28, 10, seed=3), **options)
+    return TrainingContext(TINY, [part], models.build(model, (1, 28, 28), 10, seed=3), **options)
 
 
 def _task(context: TrainingContext, **changes: Any) -> Task:
@@ -35,7 +35,7 @@ def _task(context: TrainingContext, **changes: Any) -> Task:
 
 def _with_extra(task: Task, indices: np.ndarray = EXTRA) -> Task:
     extra = {
-        EXTRA_IMAGES: TINY.train_images[indices],
+        EXTRA_IMAGES: TINY.train_inputs[indices],
         EXTRA_LABELS: TINY.train_labels[indices],
     }
     return replace(task, tensors=task.tensors | extra)
@@ -65,9 +65,9 @@ def test_shared_samples_can_train_beside_a_local_rule() -> None:
 @pytest.mark.parametrize(
     ("name", "array", "message"),
     [
-        (EXTRA_IMAGES, np.zeros((17, 1, 32, 32), np.uint8), "the shared images are uint8"),
-        (EXTRA_IMAGES, np.zeros((17, 1, 28, 28), np.float32), "the shared images are float32"),
-        (EXTRA_IMAGES, np.zeros((16, 1, 28, 28), np.uint8), "the shared images are uint8"),
+        (EXTRA_IMAGES, np.zeros((17, 1, 32, 32), np.uint8), "the shared inputs are uint8"),
+        (EXTRA_IMAGES, np.zeros((17, 1, 28, 28), np.float32), "the shared inputs are float32"),
+        (EXTRA_IMAGES, np.zeros((16, 1, 28, 28), np.uint8), "the shared inputs are uint8"),
         (EXTRA_LABELS, np.full(17, 10), "the shared labels are not a row of int64 below 10"),
         (EXTRA_LABELS, np.full(17, -1), "the shared labels are not a row of int64 below 10"),
         (EXTRA_LABELS, np.zeros(17, np.int32), "the shared labels are not a row of int64"),
@@ -84,7 +84,7 @@ def test_shared_samples_that_do_not_fit_are_refused(
 
 
 def test_the_server_trains_on_its_own_samples() -> None:
-    samples = TINY.train_images[EXTRA], TINY.train_labels[EXTRA]
+    samples = TINY.train_inputs[EXTRA], TINY.train_labels[EXTRA]
     client, server = _context("lenet5", EXTRA), _context("lenet5", server=samples)
 
     expected = train(_task(client), client)

@@ -161,7 +161,7 @@ def test_settings_of_zero_are_refused(wrong: dict[str, int]) -> None:
 
 
 def test_every_method_has_its_three_parts() -> None:
-    for name in registry.NAMES:
+    for name in registry.PROTOCOLS:
         method = registry.method(name)
 
         assert method.Settings(rounds=1).rounds == 1

@@ -227,12 +227,17 @@ def test_our_counter_puts_fedprox_between_fedavg_and_fedrl(
     model: str, channels: int, size: int
 ) -> None:
     """The paper's Table 3 has it above FedRL: docs/fedrl.md says why."""
-    costs = flops.step_costs(model, channels, size, 10, 32)
-    step = flops.training_flops(model, channels, size, 10, 32)
+    shape = (channels, size, size)
+    costs = flops.step_costs(model, shape, 10, 32)
+    step = flops.training_flops(model, shape, 10, 32)
 
     reviews, (pull,) = fedrl.extra_flops(costs), fedprox.extra_flops(costs)
 
     assert len(reviews) == len(costs.forward)
     assert 0 < pull < 0.01 * step
     assert 0.2 * step < sum(reviews) / len(reviews) < 0.5 * step
-    assert reviews[-1] > costs.forward[-1] == flops.forward_flops(model, channels, size, 10, 32)
+    assert (
+        reviews[-1]
+        > costs.forward[-1]
+        == flops.forward_flops(model, (channels, size, size), 10, 32)
+    )

@@ -117,7 +117,7 @@ def test_the_registrys_methods_are_those_of_their_modules() -> None:
 def test_no_method_needs_torch_to_be_loaded() -> None:
     code = (
         "import sys\nfrom protocols import registry\n"
-        "for name in registry.NAMES: registry.method(name)\n"
+        "for name in registry.PROTOCOLS: registry.method(name)\n"
         "print('torch' in sys.modules)"
     )
 

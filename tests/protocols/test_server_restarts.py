@@ -11,7 +11,7 @@ from protocols import registry
 from protocols.base import Facts, Package, Server, Tensors
 from protocols.wire import Message, read_file, write_file
 
-METHODS = sorted(set(registry.NAMES) - {"solo"})
+METHODS = sorted(set(registry.PROTOCOLS) - {"solo"})
 
 
 def weights(seed: int) -> Tensors:

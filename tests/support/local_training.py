@@ -19,7 +19,7 @@ PARTITION = partitions.make("iid", TINY.train_labels, CLIENTS, 64, None, 0)
 
 def context_of(model: str = "lenet5", **options: Any) -> TrainingContext:
     """Return a context with four clients of 64 samples each."""
-    module = models.build(model, TINY.channels, TINY.size, TINY.classes, seed=3)
+    module = models.build(model, TINY.shape, TINY.classes, seed=3)
     return TrainingContext(TINY, PARTITION, module, **options)
 
 
