@@ -11,7 +11,7 @@ from contracts.errors import BadInput
 from netem import profiles as known
 from reports.records.atomic_files import write_text_atomically
 from scenarios import files, loader
-from scenarios.expansion import SweepOptions, SweepRun, expand
+from scenarios.expansion import MOST_RUNS, SweepOptions, SweepRun, expand
 from scenarios.suggestions import did_you_mean
 from scenarios.sweeps import Runs, Sweep
 
@@ -57,8 +57,8 @@ def link_sweep(
         topology = scenario.topology
         known_links = (*topology.tiers, *topology.shared_links)
         _check_tier(tier, known_links, topology.kind, method)
-    if seeds is not None and seeds < 1:
-        raise BadInput(f"--seeds {seeds}: it is how many; give 1 or more")
+    if seeds is not None and not 1 <= seeds <= MOST_RUNS:
+        raise BadInput(f"--seeds {seeds}: it is how many; give 1 to {MOST_RUNS}")
     part = Runs(
         scenario=str(path.resolve()), variants=variants, grid={f"links.{tier}": list(profiles)}
     )

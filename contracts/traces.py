@@ -40,7 +40,11 @@ class Trace:
     def first(self) -> Row:
         """The first row that is not an outage, which links have before time zero."""
         least = self.least_rate
-        carrying = (row for row in self.rows if min(row.rate_up, row.rate_down) > least)
+        carrying = (
+            row
+            for row in self.rows
+            if min(row.rate_up, row.rate_down) > least and (row.loss or 0.0) < 1.0
+        )
         return next(carrying, self.rows[0])
 
     @property

@@ -5,6 +5,7 @@ an empty `until` means to the end of the run. Lines that begin with # are left o
 """
 
 import contextlib
+import os.path
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,13 +22,13 @@ Row = tuple[float, float | None, int]  # from, until, the line in the file
 
 def load(file: str, clients: Sequence[str]) -> dict[str, Times]:
     """Return when each client of the file is there; BadInput names the line that is wrong."""
-    if not Path(file).is_file():
+    if not os.path.isfile(file):
         raise BadInput(f'{_PLACE}: there is no file "{file}"; name one of rows client, from, until')
-    text, known = named_files.read(Path(file), "rows client, from, until"), set(clients)
+    lines, known = named_files.lines(Path(file), "rows client, from, until"), set(clients)
     rows: dict[str, list[Row]] = defaultdict(list)
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in named_files.bounded(lines, file):
         fields = [field.strip() for field in line.split(",")]
-        if not line.strip() or line.startswith("#") or fields == _COLUMNS:
+        if fields == _COLUMNS:
             continue
         place = f"{file}, line {number}"
         if len(fields) != len(_COLUMNS):

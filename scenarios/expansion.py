@@ -3,6 +3,7 @@
 import hashlib
 import itertools
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from scenarios.schema import Scenario
 from scenarios.sweeps import Runs, Sweep, check_setting
 
 _LONGEST_NAME = 120
+MOST_RUNS = 10_000
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,8 @@ def expand(sweep: Sweep, options: SweepOptions) -> list[SweepRun]:
     """
     found: list[SweepRun] = []
     ids: dict[str, str] = {}  # by the resolved scenario
+    taken: set[str] = set()
+    _check_number(sweep, options)
     for number, runs in enumerate(sweep.runs, 1):
         if runs.only_size not in (None, _size(sweep, runs, options)):
             continue
@@ -55,12 +59,27 @@ def expand(sweep: Sweep, options: SweepOptions) -> list[SweepRun]:
             text = loader.dump(scenario)
             if text in ids:
                 raise BadInput(f'{place}: "{ids[text]}" is in the sweep already; take one out')
-            ids[text] = _id(scenario, settings, set(ids.values()))
+            ids[text] = _id(scenario, settings, taken)
+            taken.add(ids[text])
             found.append(SweepRun(ids[text], scenario))
     if not found:
         sizes = ", ".join(sorted({runs.only_size for runs in sweep.runs if runs.only_size}))
         raise BadInput(f'size: "{sweep.name}" has runs for {sizes} only; give --size with one')
     return found
+
+
+def _check_number(sweep: Sweep, options: SweepOptions) -> None:
+    """Refuse more runs than anybody can wait for, before any of them is looked at."""
+    total = 0
+    for runs in sweep.runs:
+        seeds = len(options.seeds or runs.seeds or sweep.seeds or ()) or 1
+        values = math.prod(len(values) for values in runs.grid.values())
+        total += seeds * len(runs.variants or [runs.scenario]) * values
+    if total > MOST_RUNS:
+        raise BadInput(
+            f'sweep "{sweep.name}": has {total} runs, and {MOST_RUNS} are the most; give fewer '
+            "seeds or values, or several sweeps"
+        )
 
 
 def _size(sweep: Sweep, runs: Runs, options: SweepOptions) -> str | None:

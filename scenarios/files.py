@@ -1,13 +1,13 @@
 """Finds and reads scenario files: `extends`, and the choice of a variant and a size."""
 
 import os.path
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from contracts.errors import BadInput
+from scenarios import toml_trees
 from scenarios.suggestions import did_you_mean
 from scenarios.trace_files import resolve_trace_paths
 
@@ -70,16 +70,7 @@ def find(name_or_file: str) -> Path:
 
 def read_tree(path: Path, depth: int = 0) -> dict[str, Any]:
     """Read a TOML file, merged over the file that it extends, if any."""
-    try:
-        tree: dict[str, Any] = resolve_trace_paths(
-            tomllib.loads(path.read_text(encoding="utf-8")), path.parent
-        )
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise BadInput(f"{path}: not valid TOML ({error}); correct that line") from None
-    except OSError as error:
-        raise BadInput(
-            f"{path}: cannot be read ({error.strerror}); check its permissions"
-        ) from None
+    tree: dict[str, Any] = resolve_trace_paths(toml_trees.read(path), path.parent)
     if (base := tree.pop("extends", None)) is None:
         return tree
     below = path.parent / str(base)

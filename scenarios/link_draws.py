@@ -5,6 +5,7 @@ elsewhere, or one more client, does not change it.
 """
 
 import csv
+import itertools
 import math
 import random
 from collections.abc import Sequence
@@ -24,11 +25,11 @@ _COLUMNS = ("name", "weight", "rate", "rate_up", "rate_down", "delay", "jitter",
 
 
 @dataclass(frozen=True)
-class Line:
-    """One row of a table of links, and how often it is drawn."""
+class Table:
+    """The rows of a table of links, and how often each or one before it is drawn."""
 
-    link: Link
-    weight: float
+    links: Sequence[Link]
+    weights: Sequence[float]
 
 
 def draw(link: TierLink, seed: int, name: str) -> Link:
@@ -38,8 +39,8 @@ def draw(link: TierLink, seed: int, name: str) -> Link:
         found = chance.choices(link.mix, [part.share for part in link.mix])[0]
         return Link.model_validate(found.model_dump(exclude={"share"}))
     if link.table is not None:
-        lines = load_table(link.table)
-        return chance.choices(lines, [line.weight for line in lines])[0].link
+        table = load_table(link.table)
+        return chance.choices(table.links, cum_weights=table.weights)[0]
     if link.spread is not None:
         return _spread(link, chance)
     return link
@@ -63,37 +64,35 @@ def _spread(link: TierLink, chance: random.Random) -> Link:
     return Link.model_validate(plain | rates | {"delay": delay, "jitter": jitter})
 
 
-def load_table(name_or_file: str, place: str = "table") -> Sequence[Line]:
+def load_table(name_or_file: str, place: str = "table") -> Table:
     """Read a table of links; BadInput names the line that is wrong."""
     path = named_files.find(name_or_file, profiles.tables(), "table", place)
     return _read(path, path.stat().st_mtime_ns)
 
 
 @cache
-def _read(path: Path, _changed: int) -> Sequence[Line]:
-    text = named_files.read(path, "links")
-    numbered = [
-        (number, line)
-        for number, line in enumerate(text.splitlines(), 1)
-        if line.strip() and not line.startswith("#")
-    ]
-    header, *rows = [
-        (number, [field.strip() for field in next(csv.reader([line]))]) for number, line in numbered
-    ] or [(1, [""])]
-    columns = header[1]
+def _read(path: Path, _changed: int) -> Table:
+    lines = named_files.bounded(named_files.lines(path, "links"), str(path))
+    first, header = next(lines, (1, ""))
+    columns = _fields(header)
     for column in columns:
-        if column not in _COLUMNS:
+        if column not in _COLUMNS or columns.count(column) > 1:
+            wrong = "twice" if column in _COLUMNS else "unknown"
             raise BadInput(
-                f'{path}, line {header[0]}: unknown column "{column}"; '
-                f"{did_you_mean(column, _COLUMNS)}"
+                f'{path}, line {first}: {wrong} column "{column}"; {did_you_mean(column, _COLUMNS)}'
             )
-    lines = [_line(columns, fields, f"{path}, line {number}") for number, fields in rows]
-    if not math.fsum(line.weight for line in lines) > 0:
+    rows = [_row(columns, _fields(line), f"{path}, line {number}") for number, line in lines]
+    weights = list(itertools.accumulate(weight for _, weight in rows))
+    if not weights or not 0 < weights[-1] < math.inf:
         raise BadInput(f"{path}: has no rows with a weight; give lines like 50mbit,10mbit,20ms")
-    return lines
+    return Table([link for link, _ in rows], weights)
 
 
-def _line(columns: list[str], fields: list[str], place: str) -> Line:
+def _fields(line: str) -> list[str]:
+    return [field.strip() for field in next(csv.reader([line])) or [""]]
+
+
+def _row(columns: list[str], fields: list[str], place: str) -> tuple[Link, float]:
     if len(fields) != len(columns):
         raise BadInput(f"{place}: {len(fields)} values for {len(columns)} columns; add or remove")
     values = {name: field for name, field in zip(columns, fields, strict=True) if field}
@@ -105,7 +104,7 @@ def _line(columns: list[str], fields: list[str], place: str) -> Line:
     if not 0 <= share < math.inf:
         raise BadInput(f'{place}: weight "{weight}" is no number from 0 on; correct it')
     try:
-        return Line(Link.model_validate({**values, "profile": name}), share)
+        return Link.model_validate({**values, "profile": name}), share
     except ValueError as error:
         message = str(error).splitlines()
         raise BadInput(f"{place}: {_reason(message)}; correct it") from None

@@ -14,7 +14,7 @@ from learning.data import datasets, partitions
 from learning.models import registry as models
 from netem import profiles
 from protocols import registry
-from scenarios import events
+from scenarios import events, toml_trees
 from scenarios.consistency import check_consistency
 from scenarios.files import Choices, choices, library, tree_with_choices
 from scenarios.schema import Scenario
@@ -24,6 +24,7 @@ from scenarios.trace_files import resolve_trace_paths
 __all__ = ["Choices", "check", "choices", "dump", "library", "load", "protocol_settings"]
 
 _BY_CONCENTRATION = ("dirichlet", "dirichlet-by-class")
+_MOST_DOTS = 8  # in a key of --set
 _NOT_KEYS = ("[key]", "str", "float", "int")  # pydantic's additions to the path of a problem
 
 
@@ -46,7 +47,7 @@ def load(
         _section(tree, "links")[tier] = profile
     for text in changes:
         key, value = _split(text, "--set", "protocol.rounds=5")
-        _assign(tree, key.split("."), _toml_value(value), place=f"--set {key}")
+        _assign(tree, key.split("."), _toml_value(value, f"--set {key}"), place=f"--set {key}")
     tree.update({key: value for key, value in (overrides or {}).items() if value is not None})
     return check(resolve_trace_paths(tree, Path.cwd()))  # files that the command line names
 
@@ -105,17 +106,21 @@ def protocol_settings(scenario: Scenario) -> Any:
 
 def _split(text: str, option: str, example: str) -> tuple[str, str]:
     key, equals, value = text.partition("=")
-    if not equals or not key.strip() or not value.strip():
-        raise BadInput(f'{option} {text}: write it like "{option} {example}"')
+    if not equals or not key.strip() or not value.strip() or not text.isprintable():
+        raise BadInput(f'{option} {text}: write it like "{option} {example}", in one line')
+    if key.count(".") > _MOST_DOTS:
+        raise BadInput(f"{option} {key[:40]}...: no key has so many parts; name one")
     return key.strip(), value.strip()
 
 
-def _toml_value(text: str) -> Any:
+def _toml_value(text: str, place: str) -> Any:
     """Read the value as TOML; what is not valid TOML (20mbit) is a plain string."""
     try:
-        return tomllib.loads(f"value = {text}")["value"]
+        return toml_trees.parse(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         return text
+    except ValueError as error:
+        raise BadInput(f"{place}: {error}; correct it (docs/scenarios.md)") from None
 
 
 def _section(tree: dict[str, Any], name: str) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 import math
 import re
 
+LONGEST = 3.6e8  # seconds: eleven years; clocks count nanoseconds in 64 bits
 _NUMBER = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?)\s*([a-zA-Z%]*)\s*", re.ASCII)
 _BITS = {"bit": 1.0, "kbit": 1e3, "mbit": 1e6, "gbit": 1e9}
 _RATES = _BITS | {"bps": 1.0, "kbps": 1e3, "mbps": 1e6, "gbps": 1e9}
@@ -30,11 +31,12 @@ def bits_per_second(value: str) -> float:
 
 def seconds(value: str | int | float) -> float:
     """Read a time such as "10ms"; a plain number is in seconds."""
-    if isinstance(value, str):
-        return _parse(value, _TIMES, "10ms")
-    if not 0 <= value < math.inf:
+    found = _parse(value, _TIMES, "10ms") if isinstance(value, str) else value
+    if not 0 <= found < math.inf:
         raise ValueError(f"{value} is not a time; it must be finite and not negative")
-    return float(value)
+    if found > LONGEST:
+        raise ValueError(f"{value} is longer than clocks can count; give at most 100000h")
+    return float(found)
 
 
 def size_in_bytes(value: str | int) -> int:

@@ -224,7 +224,7 @@ class Device(Section):
     memory: Size | None = None
     measured: bool = False  # measure speed and memory on this machine before the run
     mix: Annotated[list[MixedDevice], Field(min_length=1)] | None = None
-    shared_by: Annotated[int, Field(ge=1)] = 1  # so many clients of one server have it together
+    shared_by: Count = 1  # so many clients of one server have it together
 
     @model_validator(mode="after")
     def _says_what_computing_costs(self) -> "Device":
@@ -285,7 +285,7 @@ class Compute(Section):
     """Where training is really executed: by a pool of workers on the host, or in each node."""
 
     trainer: Literal["auto", "pool", "inline"] = "auto"
-    workers: Annotated[int, Field(ge=0)] = 0
+    workers: Annotated[int, Field(ge=0, le=MOST_CLIENTS)] = 0
     remember: bool = True  # take trainings from earlier runs, and keep this run's for later ones
 
 
@@ -300,7 +300,7 @@ class Scenario(Section):
     backend: BackendChoice = "auto"
     seed: Annotated[int, Field(ge=0, lt=2**31)] = 1
     stop: Literal["rounds", "target"] = "rounds"  # after all rounds, or once the target is reached
-    further_rounds: Annotated[int, Field(ge=1)] = 1  # with "target": held after it was reached
+    further_rounds: Count = 1  # with "target": held after it was reached
     task: Task
     protocol: Protocol
     topology: Topology

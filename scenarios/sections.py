@@ -40,6 +40,11 @@ def _shapeable_delay(value: str | float) -> None:
         raise ValueError(f'"{value}" cannot be shaped; give a time of at most 100s')
 
 
+def _loss(value: str | float) -> None:
+    if quantities.share(value) >= 1:
+        raise ValueError(f'"{value}" lets nothing through; an outage belongs in [[timeline]]')
+
+
 def _bound(value: str | float) -> None:
     if quantities.seconds(value) <= 0:
         raise ValueError(f'"{value}" leaves no time to wait; give one above zero')
@@ -51,8 +56,9 @@ Delay = Annotated[str | float, _checked_by(_shapeable_delay)]
 Time = Annotated[str | float, _checked_by(quantities.seconds)]
 Bound = Annotated[str | float, _checked_by(_bound)]
 Share = Annotated[str | float, _checked_by(quantities.share)]
+Loss = Annotated[str | float, _checked_by(_loss)]
 Size = Annotated[str | int, _checked_by(quantities.size_in_bytes)]
-Count = Annotated[int, Field(ge=1)]
+Count = Annotated[int, Field(ge=1, le=10**9)]
 Tier = Literal["client-edge", "edge-cloud", "client-cloud"]
 Shared = Literal["cloud", "edge", "cell"]  # what a server or a cell has for all that cross it
 AnyLink = Literal["client-edge", "edge-cloud", "client-cloud", "cloud", "edge", "cell"]
@@ -73,7 +79,7 @@ class Link(Section):
     rate_down: Rate | None = None
     delay: Delay = "0ms"
     jitter: Delay = "0ms"
-    loss: Share = 0.0
+    loss: Loss = 0.0
     queue: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
     queueing: Literal["fifo", "fq_codel"] = "fifo"
     offload: bool = True  # packets of many frames, where they change no time that matters

@@ -24,9 +24,13 @@ def _file_name(value: str) -> str:
 
 
 def _no_duplicates(values: list[Any]) -> list[Any]:
+    """Refuse what is equal by Python's rules, which 1 and 1.0 are."""
+    seen: set[Any] = set()
     for value in values:
-        if values.count(value) > 1:
+        known = repr(value) if isinstance(value, dict | list) else value
+        if known in seen:
             raise ValueError(f'"{value}" is there twice; take one out')
+        seen.add(known)
     return values
 
 

@@ -6,7 +6,9 @@ values with a unit are read as in a scenario. A Mahimahi file has one number a l
 at which one packet of 1504 bytes can be delivered.
 """
 
-import math
+import itertools
+import os.path
+from collections import Counter
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -16,17 +18,18 @@ from contracts.errors import BadInput
 from contracts.traces import Row, Trace
 from netem import profiles
 from scenarios import named_files, quantities
+from scenarios.named_files import Lines
 from scenarios.suggestions import did_you_mean
 
 SHORTEST_STEP = 0.1  # seconds
 _FASTEST, _LONGEST_DELAY = 30e9, 100.0  # the kernel's bounds, as in scenarios.sections
+_LONGEST = named_files.MOST_ROWS * 3600.0  # seconds
+_DIGITS = 15  # of a millisecond
 _ROUNDING = 1e-9  # tolerance for sums of decimal times
 _PACKET_BITS = 8 * 1504  # per delivery: Mahimahi, USENIX ATC 2015, section 4
 _BIN_MILLISECONDS = 100
 _NAMES = ("time", "rate", "rate_up", "rate_down", "delay", "loss")
 _ORDER = ("time", "rate", "delay", "loss")  # of the columns in a file that does not name them
-
-Lines = list[tuple[int, list[str]]]  # line number in the file, fields
 
 
 def find(name_or_file: str, place: str = "trace") -> Path:
@@ -45,25 +48,32 @@ def load(name_or_file: str, place: str = "trace") -> Trace:
 
 @cache
 def _read(path: Path, _changed: int) -> Trace:
-    return parse(named_files.read(path, "a trace"), str(path))
+    return _parse(named_files.lines(path, "a trace"), str(path))
 
 
 def parse(text: str, name: str) -> Trace:
     """Parse the text of a trace file; `name` is used in error messages."""
-    numbered = enumerate(text.splitlines(), 1)
-    lines = [(number, line) for number, line in numbered if line.strip() and line[0] != "#"]
-    if not lines:
+    return _parse(named_files.rows(iter(text.splitlines()), name), name)
+
+
+def _parse(lines: Lines, name: str) -> Trace:
+    first = next(lines, None)
+    if first is None:
         raise BadInput(f"{name}: has no rows; give lines like 0, 20mbit")
-    if "," not in lines[0][1]:
+    lines = itertools.chain([first], lines)
+    if "," not in first[1]:
         return _from_deliveries(lines, name)
-    return _from_rows([(number, line.split(",")) for number, line in lines], name)
+    return _from_rows(first, named_files.bounded(lines, name), name)
 
 
-def _from_rows(lines: Lines, name: str) -> Trace:
-    columns, lines = _columns(lines, name)
-    rows = [_row(columns, fields, f"{name}, line {number}") for number, fields in lines]
+def _from_rows(first: tuple[int, str], lines: Lines, name: str) -> Trace:
+    columns, is_header = _columns(*first, name)
+    if is_header:
+        next(lines)
+    rows: list[Row] = []
     before: Row | None = None
-    for (number, _), row in zip(lines, rows, strict=True):
+    for number, line in lines:
+        row = _row(columns, line.split(","), f"{name}, line {number}")
         if before is None and row.at != 0:
             raise BadInput(f"{name}, line {number}: the first time is {row.at:g}; begin at 0")
         if before is not None and row.at - before.at < SHORTEST_STEP - _ROUNDING:
@@ -72,18 +82,18 @@ def _from_rows(lines: Lines, name: str) -> Trace:
                 f"{before.at:g}; give rows in order, at most ten a second"
             )
         before = row
+        rows.append(row)
     if not rows:
         raise BadInput(f"{name}: has no rows; give lines like 0, 20mbit")
     last_step = rows[-1].at - rows[-2].at if len(rows) > 1 else 1.0
     return _with_shapeable_rates(Trace(round(rows[-1].at + last_step, 9), tuple(rows)), name)
 
 
-def _columns(lines: Lines, name: str) -> tuple[tuple[str, ...], Lines]:
-    """Return the names of the columns, and the lines that have the values."""
-    number, first = lines[0]
-    names = tuple(field.strip() for field in first)
+def _columns(number: int, first: str, name: str) -> tuple[tuple[str, ...], bool]:
+    """Return the names of the columns, and whether this first line has them."""
+    names = tuple(field.strip() for field in first.split(","))
     if names[0] != "time":
-        return _ORDER, lines
+        return _ORDER, False
     for column in names:
         if column not in _NAMES or names.count(column) > 1:
             raise BadInput(
@@ -93,7 +103,7 @@ def _columns(lines: Lines, name: str) -> tuple[tuple[str, ...], Lines]:
     rates = {column for column in names if column.startswith("rate")}
     if rates not in ({"rate"}, {"rate_up", "rate_down"}):
         raise BadInput(f"{name}, line {number}: give a column rate, or rate_up and rate_down")
-    return names, lines[1:]
+    return names, True
 
 
 def _row(columns: tuple[str, ...], fields: list[str], place: str) -> Row:
@@ -120,30 +130,34 @@ def _value(column: str, text: str, place: str) -> Any:
             value = read.get(column, quantities.bits_per_second)(text)
         except ValueError as error:
             raise BadInput(f"{place}: {column} {error}") from None
-    most = {"time": math.inf, "delay": _LONGEST_DELAY, "loss": 1.0}.get(column, _FASTEST)
-    if not 0 <= value <= most or math.isinf(value):
+    most = {"time": _LONGEST, "delay": _LONGEST_DELAY, "loss": 1.0}.get(column, _FASTEST)
+    if not 0 <= value <= most:
         raise BadInput(f"{place}: {column} {text} cannot be; give 0 to {most:g}")
     return value
 
 
-def _from_deliveries(lines: list[tuple[int, str]], name: str) -> Trace:
+def _from_deliveries(lines: Lines, name: str) -> Trace:
     """Turn deliveries into a rate for every 100 ms; a shorter rest joins the last of them."""
-    moments: list[int] = []
+    counts: Counter[int] = Counter()
+    last = 0
     for number, line in lines:
         text = line.strip()
-        if not text.isdecimal() or (moments and int(text) < moments[-1]):
+        if not (text.isdecimal() and len(text) <= _DIGITS) or int(text) < last:
             raise BadInput(
-                f'{name}, line {number}: "{text}" is not a millisecond at or after the one before; '
-                "give one whole number a line (Mahimahi), or rows with commas (CSV)"
+                f'{name}, line {number}: "{text[:_DIGITS]}" is not a millisecond at or after the '
+                "one before; give one whole number a line (Mahimahi), or rows with commas (CSV)"
             )
-        moments.append(int(text))
-    last = moments[-1]
+        last = int(text)
+        counts[max(last - 1, 0) // _BIN_MILLISECONDS] += 1
     if last < 1:
         raise BadInput(f"{name}: ends at 0 ms; the last line says how long the trace is")
     bins = max(1, last // _BIN_MILLISECONDS)
+    if bins > named_files.MOST_ROWS:
+        most = named_files.MOST_ROWS * _BIN_MILLISECONDS // 1000
+        raise BadInput(f"{name}: lasts {last / 1000:.0f} s; give a part of {most} s at most")
     packets = [0] * bins
-    for moment in moments:
-        packets[min(max(moment - 1, 0) // _BIN_MILLISECONDS, bins - 1)] += 1
+    for place, count in counts.items():
+        packets[min(place, bins - 1)] += count
     step = _BIN_MILLISECONDS / 1000
     rows = []
     for place, count in enumerate(packets):
@@ -178,5 +192,5 @@ def _resolved_path(key: str, value: Any, folder: Path) -> Any:
     shipped = known() if known is not None else None
     if shipped is None or not isinstance(value, str) or value in shipped:
         return resolve_trace_paths(value, folder)
-    path = (folder / value).resolve()
-    return str(path) if path.is_file() else value
+    path = os.path.realpath(folder / value)
+    return path if os.path.isfile(path) else value

@@ -169,7 +169,8 @@ def _parse_seeds(seeds: str | None) -> list[int] | None:
     try:
         return [int(seed) for seed in seeds.split(",")]
     except ValueError:
-        raise BadInput(f"--seeds {seeds}: not numbers; write it like --seeds 1,2,3") from None
+        words = f"--seeds {seeds[:100]}: not numbers; write it like --seeds 1,2,3"
+        raise BadInput(words) from None
 
 
 def _print_error(sentence: str) -> None:

@@ -14,6 +14,7 @@ from nodes.records import Records
 
 Answer = TypeVar("Answer", bound=Word)
 Readable = list[tuple[selectors.SelectorKey, int]]
+_LONGEST_WAIT = 1e6  # seconds that epoll(2) can hold; who waits for longer asks again
 
 
 class NodeFailed(Exception):
@@ -63,11 +64,14 @@ class NodeProcesses:
         try:
             return self._controls[node].wait_for(kind)
         except ConnectionError:
-            raise NodeFailed(f"{node}: ended while its link was measured; see the log") from None
+            raise NodeFailed(
+                f"{node}: its link could not be measured: it carries next to nothing, or the node "
+                "ended; see logs/network.log, and the loss of its link in the scenario"
+            ) from None
 
     def wait_readable(self, seconds: float | None) -> Readable:
         """Wait until some nodes have said something; empty if none did in that time."""
-        return self._selector.select(seconds)
+        return self._selector.select(None if seconds is None else min(seconds, _LONGEST_WAIT))
 
     def read(self, readable: Readable) -> None:
         """Handle what these nodes have said, unless one of them has been crashed since."""

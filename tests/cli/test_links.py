@@ -38,7 +38,7 @@ def test_a_study_is_a_sweep_over_the_tiers_profiles() -> None:
         (["--profiles", "lte"], "--profiles lte: nothing to compare; name two or more"),
         (["--profiles", "lte,,3g"], "--profiles lte,,3g: write it like --profiles A,B"),
         (["--profiles", "lte,lte"], "each of them once"),
-        (["--seeds", "0"], "--seeds 0: it is how many; give 1 or more"),
+        (["--seeds", "0"], "--seeds 0: it is how many; give 1 to 10000"),
         (["--variants", "tempi"], 'did you mean "tempo"?'),
         (["--set", "links.edge-cloud=3g"], "the grid varies this"),
         (["--live", "70000"], "--live 70000: not a port"),

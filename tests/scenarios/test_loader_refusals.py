@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from scenarios import loader
+from scenarios import loader, toml_trees
 from scenarios.schema import MOST_CLIENTS
 from tests.support.scenario_trees import star_scenario, tree_scenario
 from tests.support.spoilt_scenarios import changed, link, refusal_of, refusal_of_loading
@@ -221,7 +221,7 @@ def test_a_file_without_permission_is_refused(
     def refuse(*_: Any, **__: Any) -> str:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(Path, "read_text", refuse)
+    monkeypatch.setattr(toml_trees, "read_regular", refuse)
 
     sentence = refusal_of_loading(str(file))
 
@@ -244,7 +244,12 @@ def test_a_scenario_that_is_not_there_is_refused(name: str) -> None:
             'links.edge-cloud.rate: "20" has no unit; write',
         ),
         ({"changes": ['links.edge-cloud.rate="20"']}, 'links.edge-cloud.rate: "20" is not'),
-        ({"changes": ["links.edge-cloud.rate=fast\nly"]}, 'links.edge-cloud.rate: "fast ly" is'),
+        ({"changes": ["links.edge-cloud.rate=fast\nly"]}, "--set links.edge-cloud.rate=fast ly: "),
+        ({"changes": ["protocol.rounds=1\nx=2"]}, "--set protocol.rounds=1 x=2: write it like"),
+        ({"changes": [f"{'a.' * 3000}b=1"]}, "--set a.a.a."),
+        ({"changes": ["about=" + "[" * 2000 + "]" * 2000]}, "--set about: it is nested more"),
+        ({"changes": ["seed=" + "9" * 5000]}, "--set seed: a number has more than 64 bits"),
+        ({"changes": ["protocol.rounds=" + "9" * 30]}, "--set protocol.rounds: a number has more"),
         ({"changes": ["links.edge-cloud.rat=2mbit"]}, "links.edge-cloud.rat: unknown key"),
         ({"changes": ["links=wifi"]}, "links: must be a table"),
         ({"links": ["edge-cloud"]}, '--links edge-cloud: write it like "--links '),
