@@ -71,6 +71,7 @@ class Details(_Ways, Timing, total=False):
     """
 
     local_round: int  # of the server; 0 for none
+    answers: int  # without rounds: the local round of the model that the update answers
     peer: str  # the node at the other end
     bytes: int  # of all tensors
     moment: str  # of a server's own training: before, beside, after
@@ -104,7 +105,7 @@ KEYS: Mapping[Phase, frozenset[str]] = {
     Phase.DOWNLOAD: _TRANSFER,
     Phase.SUPPLY: _TRANSFER,
     Phase.COMPUTE: frozenset({"local_round", "peer", "moment", "modelled", "overrun", "epochs"}),
-    Phase.UPLOAD: _TRANSFER,
+    Phase.UPLOAD: _TRANSFER | {"answers"},
     Phase.WAIT: _IN_LOCAL_ROUND,
     Phase.AGGREGATE: _IN_LOCAL_ROUND,
     Phase.ROUND: frozenset(),
@@ -128,9 +129,11 @@ KEYS: Mapping[Phase, frozenset[str]] = {
     Phase.AWAY: frozenset(),
     Phase.BACK: frozenset(),
 }
-# A client without a server has no peer, a server's own training has a moment instead of one, and
-# only a client that walks has a position.
+# A client without a server has no peer, a server's own training has a moment instead of one, only a
+# method without rounds has updates that answer another round's model, and only a client that walks
+# has a position.
 OPTIONAL: Mapping[Phase, frozenset[str]] = {
+    Phase.UPLOAD: frozenset({"answers"}),
     Phase.COMPUTE: frozenset({"peer", "moment"}),
     Phase.HANDOVER: frozenset({"position"}),
 }

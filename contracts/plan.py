@@ -147,6 +147,7 @@ class Plan:
     supply_bytes: int = 0  # sent to every client once: samples that the server shares
     traces: dict[str, Trace] = field(default_factory=dict)  # by the name in `LinkSpec.trace`
     traffic: tuple[Flow, ...] = ()  # beside the training
+    evaluate_every: int = 1  # rounds between models that are evaluated
     stop_at: float | None = None  # end once a model is known to have this accuracy
     further_rounds: int = 1  # ... and so many more rounds were held
     slow_start_after_idle: bool = True  # of TCP

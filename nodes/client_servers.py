@@ -16,6 +16,7 @@ from nodes.node_process import NodeContext
 from nodes.parent import Parent
 from nodes.recorder import now
 from nodes.transport import first_with_message
+from protocols import registry
 from protocols.base import Package
 from protocols.wire import Message
 
@@ -226,7 +227,8 @@ def _longest_wait(plan: Plan) -> float:
     longer as they are down.
     """
     sampled = plan.settings.get("clients_per_round", 0) > 0
+    waits_its_turn = sampled or registry.method(plan.protocol).streams
     server_trains = any(node.children and node.samples for node in plan.nodes)
     all_rounds = 1 + plan.rounds * plan.settings.get("edge_rounds", 1)
-    rounds = max(2, all_rounds) if sampled or server_trains else 2
+    rounds = max(2, all_rounds) if waits_its_turn or server_trains else 2
     return plan.limits.join + rounds * plan.limits.round + plan.servers_down

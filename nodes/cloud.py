@@ -20,6 +20,7 @@ from nodes.node_process import NodeContext
 from nodes.recorder import now
 from nodes.rounds import RoundServer
 from nodes.stopping import StopAtTarget
+from nodes.streaming import StreamingServer
 from protocols.base import Facts, Package, Tensors
 from protocols.wire import Message, read_file, write_file
 
@@ -40,7 +41,8 @@ def run(context: NodeContext) -> None:
     if context.method.sends_server_data:
         method.data = _own_samples(context.run_dir)
     control = context.control if context.plan.moves else None
-    server = RoundServer(
+    kind = StreamingServer if context.method.streams else RoundServer
+    server = kind(
         context.spec,
         context.plan,
         method,
@@ -62,7 +64,7 @@ def run(context: NodeContext) -> None:
     for round in range(last + 1, context.plan.rounds + 1):
         if stop.before(round):
             break
-        server.run(round, round, partial(submit_for_evaluation, context, round - 1, method.model))
+        server.run(round, round, partial(submit_if_due, context, round - 1, method.model))
         context.control.say(RoundEnded(round, now()))
         checkpoint.write(round, method.state_to_keep())
         last = round
@@ -75,8 +77,10 @@ def _facts(context: NodeContext) -> Facts:
     """Collect the numbers of the run that a method's formulas use."""
     plan = context.plan
     samples = [node.samples for node in plan.nodes if node.role == "client"]
+    below = [plan.node(name) for name in context.spec.children]
     return Facts(
         clients=len(samples),
+        institutions=sum(bool(node.children) for node in below),
         sampled=min(plan.settings.get("clients_per_round") or len(samples), len(samples)),
         samples=sum(samples),
         server_samples=context.spec.samples,
@@ -105,6 +109,12 @@ def save_final_model(context: NodeContext, round: int, model: Tensors) -> None:
     write_file(
         RunDirectory(context.run_dir).final_model(final.sender, len(context.plan.tops)), final
     )
+
+
+def submit_if_due(context: NodeContext, round: int, model: Tensors) -> None:
+    """Give a round's model to the evaluator if this round is one to be evaluated."""
+    if round % context.plan.evaluate_every == 0:
+        submit_for_evaluation(context, round, model)
 
 
 def submit_for_evaluation(context: NodeContext, round: int, model: Tensors) -> None:

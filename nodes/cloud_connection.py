@@ -39,7 +39,8 @@ class CloudConnection:
 
     def next_model(self, server: RoundServer) -> Message | None:
         """Wait for the next model, and handle clients that come and go; None when all is over."""
-        if self._control is None and self._parent is not None:
+        nobody_comes = self._control is None and not server.takes_updates_between_rounds
+        if nobody_comes and self._parent is not None:
             self._model = self._parent.next_model()
             return self._model
         if self._parent is not None:

@@ -6,6 +6,7 @@ from nodes import cloud
 from nodes.cloud_connection import CloudConnection
 from nodes.node_process import NodeContext
 from nodes.rounds import RoundServer
+from nodes.streaming import StreamingServer
 from protocols.base import Package
 
 
@@ -20,7 +21,8 @@ def run(context: NodeContext) -> None:
         return
     settings = context.settings
     method = context.method.Edge(settings, {})
-    server = RoundServer(
+    kind = StreamingServer if context.method.streams else RoundServer
+    server = kind(
         context.spec,
         context.plan,
         method,

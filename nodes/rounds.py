@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import zmq
 
-from contracts.events import Phase
+from contracts.events import Details, Phase
 from contracts.messages import GLOBAL_ROUND, SENT_AT, Kind
 from contracts.plan import NodeSpec, Plan
 from nodes.compute import Computer
@@ -33,6 +33,8 @@ class RoundServer:
     rules). A server that was restarted `starts_empty`: its clients join it anew. The server trains
     by its `computer`, where the method has it do so.
     """
+
+    takes_updates_between_rounds = False
 
     def __init__(
         self,
@@ -176,8 +178,11 @@ class RoundServer:
         self._attendance.stop_awaiting()
         return arrivals
 
-    def _accept(self, message: Message, arrived: float) -> bool:
-        """Combine and record an update; False if the method refuses it."""
+    def _accept(self, message: Message, arrived: float, answers: int | None = None) -> bool:
+        """Combine and record an update; False if the method refuses it.
+
+        `answers` is recorded where an update may answer the model of an earlier round.
+        """
         try:
             self._method.add(message.sender, Package(message.meta, message.tensors))
         except Refused as refusal:
@@ -185,14 +190,11 @@ class RoundServer:
             return False
         size = sum(t.nbytes for t in message.tensors.values())
         self._received += size
-        self._log.phase(
-            message.sender,
-            Phase.UPLOAD,
-            message.meta[SENT_AT],
-            arrived,
-            peer=self._spec.name,
-            bytes=size,
-        )
+        details: Details = {"peer": self._spec.name, "bytes": size}
+        if answers is not None:
+            details["answers"] = answers
+        sent = message.meta[SENT_AT]
+        self._log.phase(message.sender, Phase.UPLOAD, sent, arrived, **details)
         return True
 
     def _goes_on(self, missing: set[str], arrived: int) -> bool:

@@ -78,6 +78,7 @@ class Facts:
     """What a server knows about its run; the comments give the papers' symbols."""
 
     clients: int = 1  # N
+    institutions: int = 0  # servers between this one and the clients
     sampled: int = 1  # S, clients taking part in a round
     samples: int = 1  # n, over all clients
     server_samples: int = 0  # n_0

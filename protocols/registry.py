@@ -17,6 +17,8 @@ PROTOCOLS: Registry[Any] = Registry(
         "dsl": "protocols.dsl",
         "es-fl": "protocols.es_fl",
         "fedadp": "protocols.fedadp",
+        "fedasync": "protocols.fedasync",
+        "fedbuff": "protocols.fedbuff",
         "feddyn": "protocols.feddyn",
         "fedmes": "protocols.fedmes",
         "fedprox": "protocols.fedprox",

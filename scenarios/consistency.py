@@ -41,6 +41,11 @@ def check_consistency(scenario: Scenario, settings: Any) -> None:
     if method.needs_cloud is False and has_cloud:
         remedy = "take topology.cloud out" if on_cells else 'use topology.kind = "cells"'
         raise BadInput(f"protocol.name: {name} works without a cloud; {remedy}")
+    if method.streams and on_cells:
+        raise BadInput(
+            f"protocol.name: {name} takes updates one by one, and in cells a client answers "
+            'several servers at once; use topology.kind "star", "tree" or "graph"'
+        )
     happens = scenario.timeline or scenario.availability
     if method.trains_alone and ("edge" in topology.roles or happens):
         raise BadInput(

@@ -60,6 +60,7 @@ def plan(scenario: Scenario, facts: TaskFacts, run: str, trainer: str) -> Plan:
         supply_bytes=facts.server_bytes if method.sends_server_data else 0,
         traces=wiring.traces(scenario),
         traffic=traffic.plan_flows(scenario, links),
+        evaluate_every=scenario.task.evaluate_every,
         stop_at=scenario.task.target_accuracy if scenario.stop == "target" else None,
         further_rounds=scenario.further_rounds,
         slow_start_after_idle=scenario.transport.slow_start_after_idle,

@@ -60,6 +60,7 @@ class Task(Section):
     shuffle: bool = True
     sorted_by_class: bool = False  # the order of the samples when shuffle is off
     target_accuracy: Annotated[float, Field(gt=0, le=1)] | None = None
+    evaluate_every: Count = 1  # rounds; the last one is evaluated as well
     dissimilarity_every: Count | None = None  # measure gradients every so many rounds
     rho: list[Annotated[float, Field(ge=0, le=1)]] = Field(
         default_factory=lambda: [1.0], min_length=1

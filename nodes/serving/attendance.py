@@ -4,7 +4,7 @@ docs/multicell.md has the rules.
 """
 
 import contextlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 import zmq
 
@@ -41,6 +41,7 @@ class Attendance:
         self._on_join = on_join
         self._present: set[str] = set()  # take part in the round and have not left since
         self._missing: set[str] = set()  # their updates are awaited
+        self._asked: Mapping[str, int] | None = None  # local rounds of their models, if several
         self._left: set[str] = set()  # left while their updates were awaited
         self._returning: set[str] = set()  # were told to join a server that was restarted
 
@@ -63,9 +64,12 @@ class Attendance:
         """Count these as present in the round that begins."""
         self._present = set(participants)
 
-    def await_updates(self, missing: set[str]) -> None:
-        """Keep this set current while updates are collected, as clients leave and come back."""
-        self._missing, self._left = missing, set()
+    def await_updates(self, missing: set[str], asked: Mapping[str, int] | None = None) -> None:
+        """Keep this set current while updates are collected, as clients leave and come back.
+
+        All of them answer models of the round under way, or those of the local rounds in `asked`.
+        """
+        self._missing, self._asked, self._left = missing, asked, set()
 
     def stop_awaiting(self) -> None:
         """The updates of the round are in: whoever leaves now is not missed."""
@@ -93,6 +97,17 @@ class Attendance:
         if empty:
             self._log.until_now(self._log.server, Phase.EMPTY, since=start)
         self._log.until_now(self._log.server, Phase.MEMBERS, members=self.names)
+
+    def settle(self) -> None:
+        """Settle and record who is there, without waiting and without taking any message."""
+        self.see_off()
+        if self._control is not None:
+            self._log.until_now(self._log.server, Phase.MEMBERS, members=self.names)
+
+    def see_off(self) -> None:
+        """Handle all departures that have been reported."""
+        if self._control is not None:
+            self._apply_departures(self._control)
 
     def await_return(
         self, children: list[str], patience: float, expected: Expected, given_up: Callable[[], bool]
@@ -144,13 +159,14 @@ class Attendance:
             return
         self._returning.discard(name)
         self._on_join(name)
-        returns = name in self._left and join.holds == self._log.local_round
+        asked = self._log.local_round if self._asked is None else self._asked.get(name, 0)
+        returns = name in self._left and join.holds == asked
         if returns:
             self._left.discard(name)
             self._missing.add(name)
             self._present.add(name)
         with contextlib.suppress(zmq.ZMQError):  # it has left again
-            welcome(self._endpoint, name, wanted=self._log.local_round if returns else 0)
+            welcome(self._endpoint, name, wanted=asked if returns else 0)
 
     def _apply_departures(self, control: Control) -> None:
         """Remove who has left, as the launcher reports."""

@@ -113,9 +113,11 @@ def _retrace_server(walk: "_Walk", index: PhaseIndex, server: str, local_round: 
     if upload is None:
         return
     walk.take(upload)
-    for inner in index.served(upload.node, upload.round):
+    # Without rounds, an update may answer the model of an earlier round.
+    answered = upload.fields.get("answers", local_round)
+    for inner in index.served(upload.node, upload.fields.get("answers", upload.round)):
         _retrace_server(walk, index, upload.node, inner)
-    _retrace_device(walk, index, upload, local_round)
+    _retrace_device(walk, index, upload, answered)
 
 
 def _computed_longer(
