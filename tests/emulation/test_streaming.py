@@ -47,8 +47,8 @@ buffer = 2
 CRASHES = (
     event(2.5, "crash", node="cloud")
     + event(4.0, "restart", node="cloud")
-    + event(6.0, "crash", node="client1")
-    + event(8.0, "restart", node="client1")
+    + event(4.5, "crash", node="client1")
+    + event(6.0, "restart", node="client1")
 )
 
 
@@ -111,13 +111,13 @@ def test_crashes_of_the_cloud_and_of_a_client_repeat_exactly(tmp_path: Path) -> 
     for name in ("first", "second"):
         folder = tmp_path / name
         folder.mkdir()
-        protocol = 'name = "fedbuff"\nrounds = 10\nbuffer = 2\nconcurrency = 3'
+        protocol = 'name = "fedbuff"\nrounds = 14\nbuffer = 2\nconcurrency = 3'
         outcomes.append(run(folder, STAR.format(protocol=protocol) + CRASHES))
 
     first, second = outcomes
-    assert first.summary["rounds"] == 10
+    assert first.summary["rounds"] == 14
     for name in ("events.jsonl", "links.csv", "rounds.csv", "final.model"):
         assert (first.directory / name).read_bytes() == (second.directory / name).read_bytes()
     down = [e for e in first.events("upload") if 2.5 < e["end"] < 4.0 and e["peer"] == "cloud"]
     assert down == []
-    assert any(e["node"] == "client1" for e in first.events("upload") if e["end"] > 8.0)
+    assert any(e["node"] == "client1" for e in first.events("upload") if e["end"] > 6.0)
