@@ -65,6 +65,7 @@ class Replay:
             self._at[place].append(i)
         self._waits = list(_waits(self._events))
         self._outages = [(e.start, e.end) for e in events if e.phase == Phase.OUTAGE]
+        self.without_rounds = any("answers" in event.fields for event in phases)
         self._rounds = list(_rounds(events, self._events, set(plan.tops)))
         ends = [event.end for event in self._events]
         self.recorded_seconds = self._last_end(ends)

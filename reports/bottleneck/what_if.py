@@ -25,7 +25,8 @@ class WhatIf:
     words: str
     elapsed_seconds: float
     saving: float
-    rough: bool = False  # TCP is irregular (jitter, loss, traces, traffic), or nodes come and go
+    # TCP is irregular (jitter, loss, traces, traffic), nodes come and go, or there are no rounds.
+    rough: bool = False
 
     def row(self) -> dict[str, Any]:
         """Return the entry for summary.json."""
@@ -50,10 +51,11 @@ def what_ifs(attributed: Attribution, replay: Replay, plan: Plan) -> Iterator[Wh
         for way in (link.up, link.down)
         if way and (way.jitter or way.loss or way.varies or link.name in beside)
     }
+    rough = plan.moves or replay.without_rounds
     for change, words in _changes(attributed, plan):
         elapsed = replay.elapsed(change)
         saving = 1 - elapsed / was if was else 0.0
-        yield WhatIf(change, words, elapsed, saving, plan.moves or change.place in erratic)
+        yield WhatIf(change, words, elapsed, saving, rough or change.place in erratic)
 
 
 def _changes(attributed: Attribution, plan: Plan) -> Iterator[tuple[Change, str]]:

@@ -15,7 +15,7 @@ from nodes.streaming import StreamingServer
 from protocols import fedasync, fedbuff
 from protocols.base import Package
 from protocols.wire import Message
-from tests.support.lines import PATIENCE, aside
+from tests.support.lines import PATIENCE, aside, soon
 from tests.support.stars import Star, model
 
 NAMES = ("client1", "client2", "client3")
@@ -131,7 +131,7 @@ def test_no_more_clients_hold_a_model_than_concurrency_allows() -> None:
         running = aside(lambda: star.server.run(1, 1))
         order = []
         for _ in NAMES:
-            [name] = [n for n in NAMES if n not in order and _has_model(star, n)]
+            [name] = [n for n in NAMES if n not in order and _has_message(star, n)]
             order.append(name)
             star.send(name, star.take(name), 3)
         running.result(PATIENCE)
@@ -139,9 +139,10 @@ def test_no_more_clients_hold_a_model_than_concurrency_allows() -> None:
         assert sorted(order) == list(NAMES) and star.weights() == [3] * 4
 
 
-def _has_model(star: Streaming, name: str) -> bool:
-    endpoint = star.parents[name].endpoint
-    endpoint._readable.poll(200)
+def _has_message(star: Streaming, name: str, seconds: float = 0.2) -> bool:
+    endpoint, deadline = star.parents[name].endpoint, soon(seconds)
+    while not endpoint.has_message() and soon(0) < deadline:
+        endpoint._readable.poll(50)
     return endpoint.has_message()
 
 
@@ -167,6 +168,7 @@ def test_an_update_that_is_not_awaited_is_refused_and_its_sender_told() -> None:
         sent = {name: star.take(name) for name in NAMES}
         wrong = dataclasses.replace(sent["client1"], local_round=77)
         star.send("client1", wrong, 5)
+        assert _has_message(star, "client1", PATIENCE)
         star.send("client2", sent["client2"], 8)
         running.result(PATIENCE)
 
@@ -196,7 +198,9 @@ def test_updates_that_come_between_aggregations_are_kept() -> None:
         star.send("client1", sent["client1"], 8)
         running.result(PATIENCE)
         star.send("client2", sent["client2"], 0)
-        star.server.endpoint._readable.poll(2000)
+        deadline = soon()
+        while not star.server.endpoint.has_message() and soon(0) < deadline:
+            star.server.endpoint._readable.poll(50)
 
         star.server.handle_joins_and_departures()
         star.server.run(2, 2)

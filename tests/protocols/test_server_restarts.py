@@ -9,6 +9,7 @@ import pytest
 from contracts.messages import SAMPLES, Kind
 from protocols import registry
 from protocols.base import Facts, Package, Server, Tensors
+from protocols.streaming import STALENESS
 from protocols.wire import Message, read_file, write_file
 
 METHODS = sorted(set(registry.PROTOCOLS) - {"solo"})
@@ -34,7 +35,7 @@ def hold_round(made: Server, number: int) -> dict[str, Any]:
             name: draw.normal(size=shape).astype(kind)
             for name, (kind, shape) in made.update_shapes(shapes).items()
         }
-        made.add(child, Package({SAMPLES: 20 + place, "cells": 1}, update))
+        made.add(child, Package({SAMPLES: 20 + place, "cells": 1, STALENESS: place}, update))
     return made.finish()
 
 

@@ -290,3 +290,26 @@ def test_the_steps_cover_the_round_without_gap_or_overlap(events: list[Event]) -
     assert all(a.end == b.start for a, b in pairwise(path))
     assert all(step.start < step.end for step in path)
     assert sum(time_spent(path).values()) == 20_987_654 - 123_457
+
+
+def test_an_update_without_rounds_leads_back_to_the_model_that_it_answers() -> None:
+    # client1 was sent model 1 at 0 and is slow; client2's update made model 2 at 4.0
+    slow = _child("client1", "cloud", [0.0, 1.0, 6.0, 6.0, 7.0])
+    slow[2] = Event("client1", "upload", 2, 6.0, 7.0, 2, "cloud", {"answers": 1})
+    events = [
+        *_child("client2", "cloud", [0.0, 1.0, 3.0, 3.0, 4.0]),
+        _event("cloud", "aggregate", 4.0, 4.5),
+        _event("cloud", "round", 0.0, 4.5, None),
+        *slow,
+        _event("cloud", "aggregate", 7.0, 7.5, 2, None, 2),
+        _event("cloud", "round", 4.5, 7.5, None, None, 2),
+    ]
+    index = PhaseIndex(events)
+
+    path = critical_path(index, index.rounds[1])
+
+    assert [(s.node, s.phase, s.start, s.end) for s in path] == [
+        ("client1", "compute", 4.5, 6.0),
+        ("client1", "upload", 6.0, 7.0),
+        ("cloud", "aggregate", 7.0, 7.5),
+    ]
