@@ -50,7 +50,7 @@ def _data_directory(run_dir: Path) -> Path | None:
     try:
         found = learning_settings(run_dir)["data_dir"]
         return Path(found) if found else None
-    except (ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError):
         raise BadInput(
             f"{RunDirectory(run_dir).learning}: is damaged; run {RunDirectory(run_dir).scenario} "
             "in a new directory, with --data if it had that"

@@ -279,7 +279,11 @@ class Plan:
     @classmethod
     def from_json(cls, text: str) -> "Plan":
         """Read a plan that `to_json` wrote; the two are equal."""
-        tree = json.loads(text)
+        return cls.from_tree(json.loads(text))
+
+    @classmethod
+    def from_tree(cls, tree: Mapping[str, Any]) -> "Plan":
+        """Read it from the object in plan.json."""
         cells, walk, there = tree.get("cells"), tree.get("walk"), tree.get("availability")
         typed: dict[str, Any] = {
             "nodes": tuple(map(NodeSpec.from_tree, tree["nodes"])),
@@ -301,7 +305,7 @@ class Plan:
         }
         if tree.get("provenance"):
             typed["provenance"] = Provenance.of(tree)
-        return cls(**tree | typed)
+        return cls(**{**tree, **typed})
 
 
 def _tree_of(part: Any) -> dict[str, Any]:

@@ -4,13 +4,15 @@ A pipe in a file's place would be waited for, and a device read without an end.
 """
 
 import errno
+import json
 import os
 import stat
 from io import TextIOWrapper
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 LARGEST = 1 << 30  # bytes that are read at once
+_DIGITS = 20  # of an integer, with its sign
 
 
 def open_regular(path: Path, most: int | None = None) -> BinaryIO:
@@ -40,3 +42,22 @@ def read_regular(path: Path, most: int = LARGEST) -> bytes:
     """Return all of a file's content."""
     with open_regular(path, most) as file:
         return file.read()
+
+
+def read_json(path: Path) -> Any:
+    """Return what a file of JSON holds; OSError or ValueError if it cannot be read."""
+    return parse_json(read_regular(path).decode("utf-8"))
+
+
+def parse_json(text: str) -> Any:
+    """Return what a text of JSON holds; ValueError also for what is nested too deeply."""
+    try:
+        return json.loads(text, parse_int=_integer)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def _integer(digits: str) -> int:
+    if len(digits) > _DIGITS:
+        raise ValueError("a number has more than 64 bits")
+    return int(digits)

@@ -1,6 +1,5 @@
 """The samples of one run: who has which of them. Nothing here needs torch."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from contracts.regular_files import read_json
 from contracts.run_directory import RunDirectory, client_name
 from contracts.training import SERVER
 from learning.data import datasets
@@ -50,5 +50,5 @@ class RunData:
 
 def learning_settings(run_dir: Path) -> dict[str, Any]:
     """Read learning.json."""
-    settings: dict[str, Any] = json.loads(RunDirectory(run_dir).learning.read_text())
+    settings: dict[str, Any] = read_json(RunDirectory(run_dir).learning)
     return settings

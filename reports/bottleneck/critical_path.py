@@ -103,6 +103,8 @@ def round_paths(events: Iterable[Event]) -> list[tuple[Event, list[Step]]]:
 
 
 def _retrace_server(walk: "_Walk", index: PhaseIndex, server: str, local_round: int) -> None:
+    if not walk.enter(server, local_round):
+        return
     aggregate = index.phase(server, Phase.AGGREGATE, local_round)
     walk.take(aggregate)
     upload = index.last_upload(server, local_round)
@@ -157,6 +159,13 @@ class _Walk:
         self._start, self._reached = round.start, round.end
         self._waiting = round.node
         self._backwards: list[Step] = []
+        self._entered: set[tuple[str, int]] = set()
+
+    def enter(self, server: str, local_round: int) -> bool:
+        """Whether a server's round comes for the first time: damaged records may go in circles."""
+        fresh = (server, local_round) not in self._entered
+        self._entered.add((server, local_round))
+        return fresh
 
     def take(self, event: Event | None) -> None:
         """Add the part of a phase that is not covered yet, and the wait after it."""

@@ -1,5 +1,6 @@
 """Find the runs in some directories and read what a comparison needs of them."""
 
+import os.path
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -79,7 +80,7 @@ def run_directories(places: Sequence[str]) -> list[Path]:
     """Return the directory of every run in these places, once however often it is named."""
     found: dict[Path, Path] = {}
     for place in places:
-        if not Path(place).is_dir():
+        if not os.path.isdir(place):
             raise BadInput(f"{place}: no such directory; name a run's, or one that holds runs")
         try:
             inside = list(find_runs(Path(place)))
@@ -90,7 +91,7 @@ def run_directories(places: Sequence[str]) -> list[Path]:
         if not inside:
             raise BadInput(f"{place}: no run in it; name a run's directory, or one that holds runs")
         for path in inside:
-            found.setdefault(path.resolve(), path)
+            found.setdefault(_real(path), path)
     return list(found.values())
 
 
@@ -107,9 +108,13 @@ def find_runs(place: Path) -> Iterator[Path]:
         return
     for child in sorted(place.iterdir()):
         # A link to a parent directory would cause endless recursion.
-        circular = child.is_symlink() and place.resolve().is_relative_to(child.resolve())
+        circular = child.is_symlink() and _real(place).is_relative_to(_real(child))
         if child.is_dir() and not child.name.startswith(".") and not circular:
             yield from find_runs(child)
+
+
+def _real(path: Path) -> Path:
+    return Path(os.path.realpath(path))  # `resolve` fails on a link to itself
 
 
 def _read(path: Path) -> Run | LeftOut:
@@ -153,7 +158,7 @@ def _read(path: Path) -> Run | LeftOut:
         return LeftOut(path, str(error))
     except KeyError as error:
         return LeftOut(path, f"summary.json has no {error.args[0]}")
-    except (OSError, ValueError, TypeError, AttributeError) as error:
+    except Exception as error:  # whatever else records that no run wrote may cause
         return LeftOut(path, explain_unreadable(made_by, error))
 
 

@@ -1,15 +1,31 @@
 """Read events.jsonl: every phase of every node, in order of time."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import NoneType
 from typing import Any, cast
 
 from contracts.events import Details
 from reports.records.atomic_files import write_text_atomically
 from reports.records.record_files import json_lines
 
-_NUMBERS = ("round", "start", "end")
+_LARGEST = 2**53  # up to here every whole number is a float as well
+# What the fields are whose values are computed with; others are only shown.
+_KINDS: Mapping[str, tuple[type, ...]] = {
+    "local_round": (int, NoneType),
+    "peer": (str, NoneType),
+    "bytes": (int, NoneType),
+    "modelled": (int, float),
+    "overrun": (int, float),
+    "link_seconds": (int, float),
+    "members": (list,),
+    "missing": (list,),
+    "links": (list,),
+    "from": (list,),
+    "to": (list,),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +65,15 @@ def write_events(path: Path, events: list[Event]) -> None:
 
 
 def _is_event(fields: dict[str, Any]) -> bool:
+    """Whether a line says who did what when, in numbers that time can be."""
     named = all(isinstance(fields.get(key), str) for key in ("node", "phase"))
-    return named and all(isinstance(fields.get(key), int | float) for key in _NUMBERS)
+    times = fields.get("start"), fields.get("end")
+    return (
+        named
+        and type(fields.get("round")) is int
+        and all(isinstance(moment, int | float) and abs(moment) <= _LARGEST for moment in times)
+        and all(isinstance(fields[key], kind) for key, kind in _KINDS.items() if key in fields)
+    )
 
 
 def _event(fields: dict[str, Any]) -> Event:

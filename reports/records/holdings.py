@@ -9,6 +9,8 @@ import numpy as np
 from contracts.tables import HOLDING_COLUMNS
 from reports.records.record_files import whole_table
 
+_MOST_CLASSES = 100_000  # more than any data set has
+
 
 @dataclass(frozen=True)
 class Holdings:
@@ -33,4 +35,7 @@ def read_holdings(path: Path) -> Holdings | None:
 
 
 def _row(fields: Mapping[str, str]) -> tuple[str, int, int]:
-    return fields["client"], int(fields["class"]), int(fields["samples"])
+    number, samples = int(fields["class"]), int(fields["samples"])
+    if number not in range(_MOST_CLASSES) or samples not in range(2**31):
+        raise ValueError("no class or no number of samples")
+    return fields["client"], number, samples

@@ -1,13 +1,15 @@
 """Check what made a run: refuse newer records, report older ones and differences."""
 
-import json
+import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from contracts.errors import BadInput
 from contracts.provenance import UNKNOWN, Provenance
+from contracts.regular_files import read_json
 from contracts.run_directory import RunDirectory
 from contracts.schema import SCHEMA
+from reports.records.record_files import UnreadableRecord
 
 NamedProvenance = tuple[str, Provenance]  # a run's name and what made it
 _MOST_NAMES = 3  # in one pair of brackets
@@ -32,7 +34,7 @@ def recorded_provenance(files: RunDirectory) -> Provenance:
     """Return what the summary or, where that cannot be read, the plan says, whatever the schema."""
     for path in (files.summary, files.plan):
         try:
-            record = json.loads(path.read_text(encoding="utf-8"))
+            record = read_json(path)
         except (OSError, ValueError):
             continue  # the reader of the records themselves reports what is wrong
         if isinstance(record, Mapping):
@@ -40,13 +42,39 @@ def recorded_provenance(files: RunDirectory) -> Provenance:
     return Provenance()
 
 
-def explain_unreadable(made: Provenance, cause: object) -> str:
+@contextlib.contextmanager
+def refusing_unreadable(runs: Mapping[Path, Provenance]) -> Iterator[None]:
+    """Turn whatever goes wrong with the records of these runs into one sentence.
+
+    Records that no run wrote may fail anywhere: numbers that do not fit, names that are not there.
+    """
+    try:
+        yield
+    except (BadInput, KeyboardInterrupt):
+        raise
+    except Exception as error:
+        path, made = next(iter(runs.items()))
+        more = f" (or one of {len(runs) - 1} more)" if len(runs) > 1 else ""
+        raise BadInput(
+            f"{path}{more}: {explain_unreadable(made, error)}; name another run"
+        ) from error
+
+
+def explain_unreadable(made: Provenance, cause: Exception) -> str:
     """Say that a run cannot be read and, if its records are old, what to do about it."""
-    sentence = f"its records cannot be read ({cause})"
+    sentence = f"its records cannot be read ({_cause(cause)})"
     if made.schema == SCHEMA:
         return sentence
     remedy = "run its scenario again, or use the Metronome that wrote them"
     return f"{sentence}; they are of the older schema {made.schema}: {remedy}"
+
+
+def _cause(error: Exception) -> str:
+    if isinstance(error, OSError):
+        return f"{error.filename}: {error.strerror}"
+    if isinstance(error, RecursionError):
+        return "they refer to each other without an end"
+    return str(error) if isinstance(error, UnreadableRecord) else f"{type(error).__name__}: {error}"
 
 
 def older_schema_warnings(runs: Iterable[NamedProvenance]) -> Iterator[str]:

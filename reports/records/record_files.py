@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+from contracts.regular_files import open_regular_text, read_json
+
 Row = TypeVar("Row")
 
 
@@ -27,7 +29,7 @@ def json_lines(path: Path) -> Iterator[dict[str, Any]]:
     for line in _ended_lines(path):
         try:
             fields = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         if isinstance(fields, dict):
             yield fields
@@ -41,7 +43,7 @@ def growing_table(
     for fields in _fields(_ended_lines(path), path, columns):
         try:
             found.append(row(fields))
-        except (KeyError, TypeError, ValueError):
+        except (ArithmeticError, KeyError, TypeError, ValueError):
             continue
     return found
 
@@ -50,17 +52,17 @@ def whole_table(
     path: Path, columns: Sequence[str], row: Callable[[Mapping[str, str]], Row]
 ) -> list[Row]:
     """Return the rows of a CSV file written at once; raises OSError if it cannot be opened."""
-    with path.open(encoding="utf-8", errors="replace", newline="") as file:
+    with open_regular_text(path, errors="replace", newline="") as file:
         try:
             return [row(fields) for fields in _fields(file, path, columns)]
-        except (KeyError, TypeError, ValueError):
+        except (ArithmeticError, KeyError, TypeError, ValueError, csv.Error):
             raise UnreadableRecord(path) from None
 
 
 def whole_json(path: Path) -> dict[str, Any] | None:
     """Return the object in a file that was written at once; None if there is no such file."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = read_json(path)
     except FileNotFoundError:
         return None
     except ValueError:
@@ -73,7 +75,7 @@ def whole_json(path: Path) -> dict[str, Any] | None:
 def json_if_complete(path: Path) -> Any:
     """Return what a running run wrote there; None if the file is missing or incomplete."""
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return read_json(path)
     except (FileNotFoundError, ValueError):
         return None
 
@@ -82,15 +84,25 @@ def _ended_lines(path: Path) -> Iterator[str]:
     """Yield the lines whose end was written."""
     if not path.exists():
         return
-    with path.open(encoding="utf-8", errors="replace", newline="\n") as file:
+    with open_regular_text(path, errors="replace") as file:
         yield from (line for line in file if line.endswith("\n"))
 
 
 def _fields(lines: Iterator[str], path: Path, columns: Sequence[str]) -> Iterator[dict[str, str]]:
     """Yield rows as text by column; extra columns are allowed, missing ones are not."""
     reader = csv.DictReader(lines)
-    if reader.fieldnames is not None and not set(columns) <= set(reader.fieldnames):
+    try:
+        known = reader.fieldnames
+    except csv.Error:
+        raise UnreadableRecord(path) from None
+    if known is not None and not set(columns) <= set(known):
         raise UnreadableRecord(path)
-    for fields in reader:
+    while True:
+        try:
+            fields = next(reader)
+        except StopIteration:
+            return
+        except csv.Error:  # a field longer than any that we write
+            fields = {}
         # DictReader puts the excess of a row under None; such a row is two rows run together.
         yield {} if None in fields else fields

@@ -5,13 +5,13 @@ A run that is still going on, failed or was killed is read by the same rules as 
 """
 
 import hashlib
-import tomllib
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from contracts.plan import Plan
 from contracts.provenance import Provenance
+from contracts.regular_files import read_json, read_regular
 from contracts.run_directory import RunDirectory
 from contracts.tables import CellRow, LinkRow
 from reports.bottleneck.critical_path import Step, round_paths
@@ -34,6 +34,7 @@ from reports.records.traffic import (
     shared_totals,
     traffic,
 )
+from scenarios import toml_trees
 
 
 class RunRecords:
@@ -50,7 +51,10 @@ class RunRecords:
     def read(cls, directory: Path) -> "RunRecords":
         """Open a run and read at once all that a page shows, so that errors surface here."""
         records = cls(directory)
-        for name in ("summary", "rounds", "links", "holdings", "probes"):
+        for name in (
+            *("summary", "scenario_text", "data_dir", "events", "evaluations", "links"),
+            *("probes", "varying", "holdings", "rounds", "bottleneck", "traffic", "handovers"),
+        ):
             getattr(records, name)
         return records
 
@@ -60,7 +64,7 @@ class RunRecords:
     def plan(self) -> Plan | None:
         """None if there is no plan; raises KeyError, TypeError or ValueError if it is broken."""
         path = self.files.plan
-        return Plan.from_json(path.read_text(encoding="utf-8")) if path.exists() else None
+        return Plan.from_tree(read_json(path)) if path.exists() else None
 
     @cached_property
     def summary(self) -> dict[str, Any]:
@@ -71,14 +75,14 @@ class RunRecords:
     def scenario_text(self) -> str:
         """The text of the resolved scenario; empty if there is none."""
         path = self.files.scenario
-        return path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
+        return read_regular(path).decode("utf-8", "replace") if path.exists() else ""
 
     @cached_property
     def scenario(self) -> dict[str, Any]:
         """The resolved scenario as plain data."""
         try:
-            return tomllib.loads(self.scenario_text)
-        except tomllib.TOMLDecodeError:
+            return toml_trees.parse(self.scenario_text)
+        except ValueError:
             raise UnreadableRecord(self.files.scenario, "is not valid TOML") from None
 
     @cached_property
