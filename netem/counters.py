@@ -42,18 +42,20 @@ class LinkCounters:
 def read(root: socket.socket, links: Mapping[str, "ShapedLink"]) -> dict[str, LinkCounters]:
     """Read the counters of every link, by the link's name."""
     ports = dict(_port_statistics(root))
-    drops_down = dict(_leaf_drops(root))
+    in_root = dict(_leaf_drops(root))
     found = {}
     for name, link in links.items():
         packets_up, packets_down, bytes_up, bytes_down = ports[link.port_index]
-        drops_up = dict(_leaf_drops(link.host.netlink)) if link.up else {}
+        drops_up = in_root  # of a trunk both ends are there
+        if link.host.netlink is not root:
+            drops_up = dict(_leaf_drops(link.host.netlink)) if link.up else {}
         found[name] = LinkCounters(
             bytes_up,
             bytes_down,
             packets_up,
             packets_down,
             drops_up.get(link.host_index, 0),
-            drops_down.get(link.port_index, 0),
+            in_root.get(link.port_index, 0),
         )
     return found
 
