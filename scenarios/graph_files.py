@@ -2,12 +2,14 @@
 
 An edge has a rate, a delay and perhaps a loss: as `rate`, `delay` and `loss` like a link of a
 scenario, as the Topology Zoo's LinkSpeedRaw, or as Shadow's `latency` and `packet_loss`. Where the
-nodes' coordinates are known, an edge without a delay gets that of light in a straight fibre.
+nodes' coordinates are known, an edge without a delay gets that of light in a straight fibre. Files
+of the Zoo have nodes that share a label, and edges side by side without saying so.
 """
 
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -23,7 +25,9 @@ from scenarios import named_files, quantities
 from scenarios.sections import Link
 
 _EARTH_KILOMETRES = 6371.0
-_HIGHEST_RATE = 30e9  # bits per second: what can be shaped
+_HIGHEST_RATE = 30e9  # bits per second: what can be shaped; faster edges count as this
+_MOST_ROUTERS = 2000
+_MANY = 400  # nodes
 _FIBRE_KILOMETRES_A_SECOND = 200_000.0  # two thirds of the speed of light
 _TAKEN = re.compile(r"(client|inst|edge|lan|cloud|wan|lo|trunk|port)\d*")  # others have these names
 
@@ -47,14 +51,25 @@ class Graph:
     places: Mapping[str, tuple[float, float]]  # name -> where to draw it, x to the right, y down
 
 
-def load(name_or_file: str, rate: str | None, place: str = "topology.file") -> Graph:
-    """Read a graph; `rate` is for edges that have none. BadInput says what is wrong with it."""
-    path = named_files.find(name_or_file, profiles.graphs(), "graph", place)
-    return _read(path, path.stat().st_mtime_ns, rate)
+@dataclass(frozen=True)
+class Otherwise:
+    """What edges have that say nothing themselves."""
+
+    rate: str | None = None
+    delay: str | float | None = None
+
+
+_NOTHING = Otherwise()
+
+
+def load(name_or_file: str, otherwise: Otherwise = _NOTHING) -> Graph:
+    """Read a graph; BadInput says what is wrong with it."""
+    path = named_files.find(name_or_file, profiles.graphs(), "graph", "topology.file")
+    return _read(path, path.stat().st_mtime_ns, otherwise)
 
 
 @cache
-def _read(path: Path, _changed: int, rate: str | None) -> Graph:
+def _read(path: Path, _changed: int, otherwise: Otherwise) -> Graph:
     import networkx
 
     text = named_files.read(path, "a graph", "GML or JSON")
@@ -65,7 +80,7 @@ def _read(path: Path, _changed: int, rate: str | None) -> Graph:
             if len(found) > len(tree["nodes"]):
                 raise ValueError("an edge ends at a node that is not in its list of nodes")
         else:
-            found = networkx.parse_gml(text, label="id")
+            found = networkx.parse_gml(_with_edges_side_by_side(text), label="id")
         dict(found.graph)
     except (
         networkx.NetworkXError,
@@ -79,6 +94,9 @@ def _read(path: Path, _changed: int, rate: str | None) -> Graph:
         raise BadInput(f"{path}: is not a graph ({reason}); give GML or node-link JSON") from None
     if not len(found):
         raise BadInput(f"{path}: has no nodes; give a graph with some")
+    if len(found) > _MOST_ROUTERS:
+        raise BadInput(f"{path}: has {len(found)} nodes; give a graph of at most {_MOST_ROUTERS}")
+    _tell_apart(found)
     parts = list(networkx.connected_components(found.to_undirected(as_view=True)))
     if len(parts) > 1:
         smallest: set[Any] = min(parts, key=lambda part: len(part))
@@ -86,7 +104,22 @@ def _read(path: Path, _changed: int, rate: str | None) -> Graph:
         raise BadInput(f'{path}: is not connected, "{lonely}" cannot be reached; add an edge')
     routers = _names([_label(found, node) for node in found], path)
     places = {routers[_label(found, node)]: spot for node, spot in _places(found).items()}
-    return Graph(routers, _trunks(found, routers, rate, path), places)
+    return Graph(routers, _trunks(found, routers, otherwise, path), places)
+
+
+def _with_edges_side_by_side(text: str) -> str:
+    """Let a GML text have several edges between two nodes, also if it does not say that it has."""
+    if re.search(r"(?m)^[^#\"]*\bmultigraph\b", text):
+        return text
+    return re.sub(r"(?m)^([^#\"\n]*\bgraph\s*\[)", r"\1 multigraph 1", text, count=1)
+
+
+def _tell_apart(graph: Any) -> None:
+    """Add their ids to the labels of nodes that share one."""
+    seen = Counter(_label(graph, node) for node in graph)
+    for node in graph:
+        if seen[label := _label(graph, node)] > 1:
+            graph.nodes[node]["label"] = f"{label} ({node})"
 
 
 def _places(graph: Any) -> dict[Any, tuple[float, float]]:
@@ -96,7 +129,12 @@ def _places(graph: Any) -> dict[Any, tuple[float, float]]:
     points = {node: _coordinates(graph.nodes[node]) for node in graph}
     known = [point for point in points.values() if point is not None]
     if len(known) < len(points):
-        spread = networkx.spring_layout(graph.to_undirected(), seed=1)
+        plain = networkx.Graph(graph.to_undirected(as_view=True).edges())
+        plain.add_nodes_from(graph)
+        if len(plain) <= _MANY:
+            spread = networkx.spring_layout(plain, seed=1)
+        else:  # springs would take minutes
+            spread = networkx.bfs_layout(plain, max(plain, key=plain.degree))
         return {node: (round(float(x), 4), round(float(y), 4)) for node, (x, y) in spread.items()}
     middle = math.cos(sum(latitude for latitude, _ in known) / len(known))
     return {
@@ -127,13 +165,17 @@ def _names(labels: list[str], path: Path) -> dict[str, str]:
     return names
 
 
-def _trunks(graph: Any, routers: dict[str, str], rate: str | None, path: Path) -> tuple[Trunk, ...]:
+def _trunks(
+    graph: Any, routers: dict[str, str], otherwise: Otherwise, path: Path
+) -> tuple[Trunk, ...]:
     there: dict[tuple[str, str], list[Link]] = {}
     for first, second, facts in graph.edges(data=True):
         if first != second:
             ends = routers[_label(graph, first)], routers[_label(graph, second)]
             words = f'{path}: the edge from "{_label(graph, first)}" to "{_label(graph, second)}"'
-            link = _link(facts, rate, words, graph.nodes[first], graph.nodes[second])
+            light = _delay(graph.nodes[first], graph.nodes[second])
+            delay = otherwise.delay if light is None else light
+            link = _link(facts, Otherwise(otherwise.rate, delay), words)
             there.setdefault(ends, []).append(link)
     made = []
     for (first, second), links in there.items():
@@ -152,32 +194,48 @@ def _together(links: list[Link]) -> Link:
     return links[0].model_copy(update={"rate": f"{min(whole, _HIGHEST_RATE):.0f}bit"})
 
 
-def _link(
-    facts: Mapping[str, Any],
-    rate: str | None,
-    words: str,
-    first: Mapping[str, Any],
-    second: Mapping[str, Any],
-) -> Link:
-    speed = facts.get("rate", facts.get("LinkSpeedRaw", rate))
-    if isinstance(speed, int | float):
-        speed = f"{speed:.0f}bit"
-    if speed is None:
+def _link(facts: Mapping[str, Any], otherwise: Otherwise, words: str) -> Link:
+    rate = facts.get("rate", facts.get("LinkSpeedRaw", otherwise.rate))
+    if rate is None:
         raise BadInput(f"{words} has no rate; add one, or set topology.rate")
-    delay = facts.get("delay", facts.get("latency", _delay(first, second)))
+    delay = facts.get("delay", facts.get("latency", otherwise.delay))
     if delay is None:
-        raise BadInput(f"{words} has no delay; add one, or the nodes' Latitude and Longitude")
-    delay = delay.replace(" ", "") if isinstance(delay, str) else delay
-    values = {"rate": speed, "delay": delay, "loss": facts.get("loss", facts.get("packet_loss", 0))}
+        raise BadInput(
+            f"{words} has no delay; add one, the nodes' Latitude and Longitude, or topology.delay"
+        )
+    values = {
+        "rate": _rate(rate),
+        "delay": _time(delay),
+        "jitter": _time(facts.get("jitter", 0)),
+        "loss": _share(facts.get("loss", facts.get("packet_loss", 0))),
+    }
     try:
-        return Link.model_validate(values | {"loss": _share(values["loss"])})
+        return Link.model_validate(values)
     except ValidationError as error:
         message = error.errors()[0]["msg"].removeprefix("Value error, ")
         raise BadInput(f"{words}: {message}; correct it") from None
 
 
+def _rate(rate: Any) -> Any:
+    """Return what can be shaped: plain numbers are bits per second."""
+    try:
+        number = quantities.bits_per_second(rate) if isinstance(rate, str) else float(rate)
+    except (TypeError, ValueError):
+        return rate  # it will be refused
+    if number > _HIGHEST_RATE and math.isfinite(number):
+        return f"{_HIGHEST_RATE:.0f}bit"
+    return rate if isinstance(rate, str) else f"{number:.0f}bit"
+
+
+def _time(value: Any) -> Any:
+    """Return a time as scenarios have it: "10ms" for "10 ms"."""
+    if isinstance(value, str):
+        return value.replace(" ", "")
+    return float(value) if isinstance(value, int) else value
+
+
 def _share(loss: Any) -> Any:
-    return float(loss) if isinstance(loss, int) else loss
+    return float(loss) if type(loss) is int else loss
 
 
 def _delay(first: Mapping[str, Any], second: Mapping[str, Any]) -> float | None:

@@ -8,7 +8,7 @@ from contracts.links import Shape
 from netem.shaping import SHARED_QUEUE
 from netem.topologies import CLOUD
 from scenarios import graph_files, quantities
-from scenarios.graph_files import Graph
+from scenarios.graph_files import Graph, Otherwise
 from scenarios.link_shapes import shapes
 from scenarios.schema import GraphHost, Topology
 from scenarios.suggestions import did_you_mean
@@ -18,7 +18,9 @@ _Host = tuple[str, str, str | None, str | None]  # name, role, parent, router
 
 def graph_of(topology: Topology) -> Graph | None:
     """Return the topology's graph; None for other kinds."""
-    return graph_files.load(topology.file, topology.rate) if topology.file else None
+    if topology.file is None:
+        return None
+    return graph_files.load(topology.file, Otherwise(topology.rate, topology.delay))
 
 
 def router_names(topology: Topology) -> frozenset[str]:
@@ -48,7 +50,7 @@ def trunks(topology: Topology) -> Iterator[tuple[str, str, tuple[Shape, Shape]]]
 
 
 def routes(topology: Topology) -> dict[str, dict[str, str]]:
-    """Return the next router on the shortest way, by delay, from each router to each other.
+    """Return the next router on the shortest way, by delay, from each router to those with hosts.
 
     Of ways that are equally short the same is taken in both directions.
     """
@@ -62,9 +64,11 @@ def routes(topology: Topology) -> dict[str, dict[str, str]]:
     for number, trunk in enumerate(graph.trunks):
         delay = quantities.seconds(trunk.there.delay) + quantities.seconds(trunk.back.delay)
         net.add_edge(trunk.first, trunk.second, weight=delay + 1e-12 * 2.0 ** (number % 20))
-    found: dict[str, dict[str, str]] = {}
-    for router, ways in networkx.all_pairs_dijkstra_path(net):
-        found[router] = {goal: way[1] for goal, way in ways.items() if goal != router}
+    found: dict[str, dict[str, str]] = {router: {} for router in net}
+    for goal in sorted({router for *_, router in _hosts(topology, graph) if router is not None}):
+        for router, way in networkx.single_source_dijkstra_path(net, goal).items():
+            if router != goal:
+                found[router][goal] = way[-2]
     return found
 
 

@@ -13,6 +13,7 @@ from scenarios.sections import (
     AnyLink,
     Bound,
     Count,
+    Delay,
     Link,
     Rate,
     Section,
@@ -95,7 +96,7 @@ _NUMBERS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "tree": (("institutions", "clients_per_institution"), ()),
     "star": (("clients",), ()),
     "cells": (("cells", "alone"), ("overlap", "overlaps", "cloud")),
-    "graph": (("file", "hosts"), ("clients_per_institution", "rate")),
+    "graph": (("file", "hosts"), ("clients_per_institution", "rate", "delay")),
 }
 
 
@@ -126,6 +127,7 @@ class Topology(Section):
     cloud: bool | None = None  # whether there is a cloud above the edge servers
     file: str | None = None  # of a graph: its name or file
     rate: Rate | None = None  # of a graph's links that have none of their own
+    delay: Delay | None = None  # of those whose nodes have no coordinates either
     hosts: Annotated[list[GraphHost], Field(min_length=1)] | None = None  # of a graph
 
     @model_validator(mode="after")
