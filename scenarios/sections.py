@@ -136,6 +136,8 @@ class TierLink(Link):
             raise ValueError("all shares of the mix are 0; give one of them a share above 0")
         if self.spread is not None and self.trace is not None:
             raise ValueError("a trace has the rates; take out either trace or spread")
+        if self.spread is not None and not (self.rate or self.rate_up or self.rate_down):
+            raise ValueError("spread has no rates to draw around; give a profile or rates")
         return self
 
 

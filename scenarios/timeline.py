@@ -129,6 +129,12 @@ def _check_links(
         if event.tier not in tiers:
             raise BadInput(f"{place}.tier: a {kind} has no such part; it has {', '.join(tiers)}")
     if event.link is not None and not _affected_links(event, links):
+        shared = (*links, *wiring.trunk_specs(scenario.topology))
+        if event.link in {link.name for link in shared}:
+            raise BadInput(
+                f"{place}.link: {event.link} is not one host's own, and stays as it is; name the "
+                "link of a host to its server"
+            )
         known = [link for link in links if link.tier is not None]
         own = [link.name for link in known if link.host == event.link.partition("-")[0]]
         remedy = did_you_mean(event.link, own) if own else f'write it like "{known[0].name}"'

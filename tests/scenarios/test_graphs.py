@@ -299,6 +299,16 @@ def test_hosts_that_fit_nowhere_are_refused(tree: dict[str, Any], start: str, re
     assert remedy in sentence
 
 
+def test_links_that_are_shared_stay_as_they_are() -> None:
+    client = {"role": "client", "at": "Chicago"}
+    tree = graph_scenario(CLOUD, client)
+    tree["timeline"] = [{"at": "1s", "event": "outage", "until": "2s", "link": "seattle-denver"}]
+
+    sentence = refusal_of(tree)
+
+    assert sentence.startswith("timeline.1.link: seattle-denver is not one host's own")
+
+
 def test_names_that_others_have_are_not_given_to_routers(tmp_path: Path) -> None:
     nodes = [{"id": name} for name in ("wan", "lo", "client1", "Wan")]
     edges = [

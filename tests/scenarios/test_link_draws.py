@@ -187,6 +187,10 @@ def test_a_host_has_a_link_and_a_device_of_its_own() -> None:
             "links.client-cloud: a mix has the links; take out delay",
         ),
         (
+            {"links": {"client-cloud": {"profile": "ideal", "spread": 0.5}}},
+            "links.client-cloud: spread has no rates to draw around; give a profile or rates",
+        ),
+        (
             {"links": {"client-cloud": {"mix": {"lte": 1.0}, "spread": 0.5}}},
             "links.client-cloud: give either mix or spread",
         ),

@@ -42,7 +42,10 @@ from tests.support.timelines import (
         (LINK | {"rate": 20}, 'rate: "20" has no unit; write it like "20mbit"'),
         (LINK | {"link": "client1-cell2"}, 'link: there is no link "client1-cell2"; did you mean '),
         (LINK | {"link": "cell2"}, 'link: there is no link "cell2"; write it like "client1-cell1"'),
-        (LINK | {"link": "edge1-cell1"}, 'link: there is no link "edge1-cell1"; write it like '),
+        (
+            LINK | {"link": "edge1-cell1"},
+            "link: edge1-cell1 is not one host's own, and stays as it is",
+        ),
         (OUTAGE | {"cell": 4}, "cell: there is no cell 4; give 1 to 3"),
         (CRASH | {"node": "cell1"}, 'node: there is no "cell1"; the clients are client1 to'),
     ],
