@@ -58,8 +58,10 @@ def parser() -> argparse.ArgumentParser:
         "--backend", choices=("auto", "native", "guest"), help="default: the scenario's"
     )
     run.add_argument("--seed", type=int, help="default: the scenario's")
-    run.add_argument("--data", type=Path, help=_DATA_HELP)
-    run.add_argument("--out", help="the directory of the run (default: runs/NAME-TIME)")
+    run.add_argument("--data", type=_place, help=_DATA_HELP)
+    run.add_argument(
+        "--out", type=_place, help="the directory of the run (default: runs/NAME-TIME)"
+    )
     run.add_argument(
         "--fresh",
         action="store_true",
@@ -100,7 +102,7 @@ def parser() -> argparse.ArgumentParser:
         commands, "fidelity", "measure a matrix of rates and delays against what is expected"
     )
     fidelity.add_argument("--clock", choices=("wall", "virtual"), default="virtual")
-    fidelity.add_argument("--out", help="also write the table to this Markdown file")
+    fidelity.add_argument("--out", type=_place, help="also write the table to this Markdown file")
     fidelity.add_argument(
         "--one-frame", action="store_true", help="one frame a packet, as transport.offload = false"
     )
@@ -169,8 +171,10 @@ def _add_many_runs(parser: argparse.ArgumentParser, default_out: str) -> None:
         metavar="N",
         help="how many runs go on at the same time (default: one per core; one on the wall clock)",
     )
-    parser.add_argument("--out", help=f"the directory of the runs (default: {default_out})")
-    parser.add_argument("--data", type=Path, help=_DATA_HELP)
+    parser.add_argument(
+        "--out", type=_place, help=f"the directory of the runs (default: {default_out})"
+    )
+    parser.add_argument("--data", type=_place, help=_DATA_HELP)
     _add_live(parser)
 
 
@@ -189,6 +193,12 @@ def _add_live(parser: argparse.ArgumentParser) -> None:
         metavar="PORT",
         help="serve a live report page on this machine (default: on any free port)",
     )
+
+
+def _place(text: str) -> str:
+    if not text.strip() or any(letter < " " for letter in text):
+        raise argparse.ArgumentTypeError(f'"{text}" names nothing; give a directory or file')
+    return text
 
 
 def _port(text: str) -> int:
@@ -227,6 +237,7 @@ def _add_compare(commands: Any) -> None:
     )
     compare.add_argument(
         "--out",
+        type=_place,
         help="the directory of tables and figures (default: the sweep's, or runs/comparison-TIME)",
     )
     compare.set_defaults(command=_compare)
@@ -251,6 +262,7 @@ def _add_reports(commands: Any) -> None:
         )
         parser.add_argument(
             "--out",
+            type=_place,
             help="the directory to write to (default: the run's; for several, a new one)",
         )
         if name == "figures":
@@ -306,9 +318,9 @@ def _run(options: argparse.Namespace) -> int:
 
 def _data_dir(options: argparse.Namespace) -> Path | None:
     data = options.data or os.environ.get("METRONOME_DATA")
-    if data and not Path(data).is_dir():
+    if data and not os.path.isdir(data):
         raise BadInput(f"--data {data}: no such directory; name one in torchvision's layout")
-    return Path(data).resolve() if data else None
+    return Path(os.path.realpath(data)) if data else None
 
 
 def _sweep(options: argparse.Namespace) -> int:

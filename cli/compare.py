@@ -20,7 +20,7 @@ from reports.figures.comparison import draw_comparison
 from reports.figures.over_settings import draw_over_settings
 from reports.figures.rho import draw_rho
 from reports.records.atomic_files import write_text_atomically
-from runner.handing_back import make_directory
+from runner.handing_back import make_directory, make_new_directory
 
 RUNS = Path("runs")
 
@@ -90,8 +90,10 @@ def _directory(runs: Sequence[str], out: str | None) -> Path:
 
 
 def new_directory(name: str) -> Path:
-    """Return a new directory under runs/, named after its content and the time."""
+    """Make a new directory under runs/, named after its content and the time."""
     path = RUNS / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}"
-    while path.exists():
-        path = path.with_name(path.name + "x")
-    return path
+    try:
+        return make_new_directory(path)
+    except OSError as error:
+        words = f"{path}: cannot be made ({error.strerror}); name a directory with --out"
+        raise BadInput(words) from None

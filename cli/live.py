@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import secrets
 import socket
 import subprocess
 import sys
@@ -33,8 +34,9 @@ class LiveView:
         if self._listening is None:
             yield
             return
-        report(f"live: http://{_HOST}:{self._listening.getsockname()[1]}/")
-        server = _start(self._listening, directories)
+        token = secrets.token_urlsafe(12)  # other users of this machine do not know it
+        report(f"live: http://{_HOST}:{self._listening.getsockname()[1]}/{token}/")
+        server = _start(self._listening, directories, token)
         try:
             yield
         finally:
@@ -52,7 +54,9 @@ def _listen(port: int) -> socket.socket:
         ) from None
 
 
-def _start(listening: socket.socket, directories: Sequence[Path]) -> "subprocess.Popen[str]":
+def _start(
+    listening: socket.socket, directories: Sequence[Path], token: str
+) -> "subprocess.Popen[str]":
     with listening:
         server = subprocess.Popen(
             [sys.executable, "-m", "cli.live_server", str(listening.fileno())],
@@ -64,7 +68,7 @@ def _start(listening: socket.socket, directories: Sequence[Path]) -> "subprocess
             pass_fds=(listening.fileno(),),
             start_new_session=True,  # Ctrl-C reaches the run alone, which then ends this
         )
-    _tell(server, json.dumps([str(directory.resolve()) for directory in directories]))
+    _tell(server, json.dumps([token, *(str(directory.resolve()) for directory in directories)]))
     return server
 
 

@@ -1,10 +1,12 @@
 """The process behind `--live`: serves the report page of runs under way, on loopback only.
 
-`cli.live` starts it with a listening socket and writes to its standard input: first the runs'
-directories as one line of JSON, later a line that says they are over. It exits after that line, or
-when its input is closed.
+`cli.live` starts it with a listening socket and writes to its standard input: first the token of
+its address and the runs' directories as one line of JSON, later a line that says they are over. It
+exits after that line, or when its input is closed.
 """
 
+import contextlib
+import hmac
 import json
 import os
 import socket
@@ -14,7 +16,8 @@ import time
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from urllib.parse import parse_qsl, urlsplit
+from typing import Any
+from urllib.parse import parse_qsl
 
 from cli.live import LAST_REQUEST_SECONDS
 from reports.page.html import json_text, report_html
@@ -23,6 +26,7 @@ from reports.page.live_records import LiveRuns
 _NICE = 15  # gives way to everything that is measured
 _OPEN = 10.0  # seconds after its last request that a page counts as open
 _POLL = 0.05
+_MOST_CONNECTIONS = 32  # each has a thread
 
 
 class LiveServer(ThreadingHTTPServer):
@@ -30,14 +34,38 @@ class LiveServer(ThreadingHTTPServer):
 
     daemon_threads = False
 
-    def __init__(self, listening: socket.socket, runs: LiveRuns) -> None:
+    def __init__(self, listening: socket.socket, runs: LiveRuns, token: str) -> None:
         super().__init__(listening.getsockname(), LiveHandler, bind_and_activate=False)
         self.socket.close()
         self.socket = listening
         self.runs = runs
+        self.place = f"/{token}/"
         self.over = False
+        self._doors = threading.Lock()
+        self._open: dict[int, socket.socket] = {}  # by identity, the oldest first
         self.lock = threading.Lock()
         self._asked: dict[str, float] = {}  # page -> time of its last request
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Answer in a thread; with too many at once, whoever has been slow for longest goes."""
+        with self._doors:
+            if len(self._open) >= _MOST_CONNECTIONS:
+                _hang_up(self._open.pop(next(iter(self._open))))
+            self._open[id(request)] = request
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        """Forget a connection that is over."""
+        with self._doors:
+            self._open.pop(id(request), None)
+        super().shutdown_request(request)
+
+    def server_close(self) -> None:
+        """End, without waiting for those who are still to say what they want."""
+        with self._doors:
+            for request in self._open.values():
+                _hang_up(request)
+        super().server_close()
 
     def note_request(self, page: str) -> None:
         """Note that a page is open, because it has sent a request."""
@@ -58,8 +86,14 @@ class LiveServer(ThreadingHTTPServer):
         return any(now - asked < _OPEN for asked in list(self._asked.values()))
 
 
+def _hang_up(request: socket.socket) -> None:
+    """Read nothing more from a connection; an answer under way still reaches its end."""
+    with contextlib.suppress(OSError):
+        request.shutdown(socket.SHUT_RD)
+
+
 class LiveHandler(BaseHTTPRequestHandler):
-    """Serves `/`, the page, and `/fresh?page=ID&seen=STAMP`, the data if they have changed."""
+    """Serves `/TOKEN/`, the page, and `/TOKEN/fresh?page=ID&seen=STAMP`, its data if changed."""
 
     server: LiveServer
     timeout = 10
@@ -69,11 +103,12 @@ class LiveHandler(BaseHTTPRequestHandler):
         if not self._is_for_us():
             self.send_error(HTTPStatus.MISDIRECTED_REQUEST, "This address is for this machine only")
             return
-        address = urlsplit(self.path)
-        if address.path == "/":
+        where, _, query = self.path.partition("?")
+        place = self.server.place
+        if hmac.compare_digest(where.encode(), place.encode()):
             self._answer("text/html", self._page())
-        elif address.path == "/fresh":
-            given = dict(parse_qsl(address.query))
+        elif hmac.compare_digest(where.encode(), f"{place}fresh".encode()):
+            given = dict(parse_qsl(query))
             self._answer_page(given.get("page", ""), given.get("seen", ""))
         else:
             self.send_error(HTTPStatus.NOT_FOUND)
@@ -120,9 +155,10 @@ class LiveHandler(BaseHTTPRequestHandler):
 def main() -> None:
     """Serve the runs named on the first line of the input until its next line or its end."""
     os.nice(_NICE)
-    directories = [Path(name) for name in json.loads(sys.stdin.readline() or "[]")]
+    token, *names = json.loads(sys.stdin.readline() or '[""]')
+    directories = [Path(name) for name in names]
     listening = socket.socket(fileno=int(sys.argv[1]))
-    with LiveServer(listening, LiveRuns(directories)) as server:
+    with LiveServer(listening, LiveRuns(directories), token) as server:
         answering = threading.Thread(target=server.serve_forever)
         answering.start()
         server.over = bool(sys.stdin.readline())

@@ -49,7 +49,12 @@ def run(
     """Run one scenario and print its results; return 0, or 1 if the run failed."""
     scenario = loader.load(name_or_file, changes, links, overrides, variant, size)
     run_dir = output_directory(scenario, out)
-    return execute(scenario, data_dir, run_dir, interactive, live, captures=captures)
+    try:
+        return execute(scenario, data_dir, run_dir, interactive, live, captures=captures)
+    finally:
+        if out is None:
+            with contextlib.suppress(OSError):  # of a run that was refused nothing is left
+                run_dir.rmdir()
 
 
 def execute(

@@ -56,7 +56,7 @@ def look(path: Path) -> Place:
         in_memory = _is_memory(path)
     except OSError as error:
         return Place(path, False, 0, _reason(error))
-    free = min(room.free, room.total // int(os.environ.get(RUNS_AT_ONCE, "1")))
+    free = min(room.free, room.total // _runs_at_once())
     if in_memory:
         free = min(free, memory_left.memory_left())
     return Place(path, in_memory, free, _problem(path))
@@ -82,6 +82,15 @@ def choose(needed: int, what: str) -> Place:
 def describe(place: Place) -> str:
     """Say where it is; if it is a disk, say so, and what is wrong with shared memory."""
     return str(place) if place.in_memory else f"{place}, a disk; not {look(SHARED_MEMORY)}"
+
+
+def _runs_at_once() -> int:
+    said = os.environ.get(RUNS_AT_ONCE, "1")
+    if not re.fullmatch("[1-9][0-9]{0,5}", said, re.ASCII):
+        raise BadInput(
+            f'{RUNS_AT_ONCE}: "{said}" is no number of runs, as a sweep sets it; unset it'
+        )
+    return int(said)
 
 
 def _cache() -> Path:

@@ -8,12 +8,15 @@ caller's before stay root's; symbolic links are never followed.
 
 import contextlib
 import os
+import re
 import signal
 import stat
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+from contracts.errors import BadInput
 
 _PATIENCE_SECONDS = 60.0  # for the helper, when the command ends
 _DYING_SECONDS = 1.0  # for the processes of a command that was killed to be gone as well
@@ -36,10 +39,10 @@ _caller: _Caller | None = None
 def handing_back(environment: Mapping[str, str]) -> Iterator[None]:
     """Hand back all that is made inside this block; without sudo, do nothing."""
     global _caller
-    if os.geteuid() != 0 or int(environment.get("SUDO_UID") or 0) == 0:
+    if os.geteuid() != 0 or _number(environment, "SUDO_UID", 0) == 0:
         yield
         return
-    user, group = int(environment["SUDO_UID"]), int(environment.get("SUDO_GID") or -1)
+    user, group = _number(environment, "SUDO_UID", 0), _number(environment, "SUDO_GID", -1)
     read_end, write_end = os.pipe()  # not inherited by programs that are started
     helper = os.fork()
     if helper == 0:
@@ -58,13 +61,41 @@ def handing_back(environment: Mapping[str, str]) -> Iterator[None]:
         _wait_for(helper)
 
 
+def _number(environment: Mapping[str, str], name: str, otherwise: int) -> int:
+    text = environment.get(name)
+    if not text:
+        return otherwise
+    if not re.fullmatch("[0-9]{1,10}", text, re.ASCII):
+        raise BadInput(f'{name}: "{text}" is no user or group, as sudo would set it; unset it')
+    return int(text)
+
+
+def make_new_directory(path: Path) -> Path:
+    """Make a directory that nobody else makes; where the name is taken, with an x after it."""
+    make_directory(path.parent)
+    while True:
+        made = claim(path)
+        try:
+            path.mkdir()
+        except FileExistsError:
+            path = path.with_name(path.name + "x")
+            continue
+        for folder in made:
+            _give_to_caller(folder)
+        return path
+
+
 def make_directory(path: Path) -> None:
     """Make a directory and its parents; behind sudo, they are the caller's from the start."""
     made = claim(path)
     path.mkdir(parents=True, exist_ok=True)
+    for folder in reversed(made):
+        _give_to_caller(folder)
+
+
+def _give_to_caller(folder: Path) -> None:
     if _caller is not None:
-        for folder in reversed(made):
-            _give(folder, _caller.user, _caller.group)
+        _give(folder, _caller.user, _caller.group)
 
 
 def claim(path: Path) -> list[Path]:

@@ -14,7 +14,7 @@ from contracts.messages import Kind
 from contracts.plan import Plan
 from contracts.provenance import Provenance
 from contracts.run_directory import RunDirectory, client_name
-from runner.handing_back import make_directory
+from runner.handing_back import make_directory, make_new_directory
 from scenarios import loader, planner
 from scenarios.schema import Device, Scenario
 from scenarios.task_facts import TaskFacts
@@ -53,10 +53,7 @@ class PreparedRun:
             make_directory(self.run_dir)
             files.logs.mkdir()
         except OSError as error:
-            raise BadInput(
-                f"--out {self.run_dir}: cannot be made ({error.strerror}); "
-                "name a directory you may write to"
-            ) from None
+            raise _cannot_be_made(self.run_dir, error) from None
         arrays = {client_name(index): part for index, part in enumerate(self.parts)}
         np.savez(files.partition, allow_pickle=False, **arrays)
         write_counts(files.holdings, self.counts)
@@ -92,13 +89,25 @@ def _replace(path: Path, text: str) -> None:
 
 
 def output_directory(scenario: Scenario, out: str | None) -> Path:
-    """Return the run's directory; BadInput if `out` exists and is not empty."""
+    """Return the run's directory; BadInput if `out` exists and is not empty.
+
+    A directory that is not named by the user is made at once: another run may begin this second.
+    """
     path = Path(out) if out else RUNS / f"{scenario.name}-{time.strftime('%Y%m%d-%H%M%S')}"
-    while out is None and path.exists():
-        path = path.with_name(path.name + "x")
-    if path.exists() and (not path.is_dir() or any(path.iterdir())):
-        raise BadInput(f"--out {path}: in use; name another directory, or empty this one")
-    return path.resolve()
+    try:
+        if out is None:
+            return make_new_directory(path).resolve()
+        if os.path.lexists(path) and (not path.is_dir() or any(path.iterdir())):
+            raise BadInput(f"--out {path}: in use; name another directory, or empty this one")
+        return path.resolve()
+    except OSError as error:
+        raise _cannot_be_made(path, error) from None
+
+
+def _cannot_be_made(path: Path, error: OSError) -> BadInput:
+    return BadInput(
+        f"--out {path}: cannot be made ({error.strerror}); name a directory you may write to"
+    )
 
 
 def trainer_of(scenario: Scenario) -> str:

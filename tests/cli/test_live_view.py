@@ -1,5 +1,6 @@
 """The live view: for this machine only, in step with the run, and gone when it is over."""
 
+import contextlib
 import http.client
 import json
 import os
@@ -71,7 +72,7 @@ def test_a_view_that_nobody_looks_at_does_not_keep_the_command_from_ending(tmp_p
 def test_other_hosts_are_refused(one_view: str, host: str, code: int) -> None:
     where = urlsplit(one_view)
     connection = http.client.HTTPConnection("127.0.0.1", where.port, timeout=60)
-    for path in ("/", "/fresh"):
+    for path in (where.path, f"{where.path}fresh"):
         connection.request("GET", path, headers={"Host": host.format(where.port)})
         with connection.getresponse() as answer:
             answer.read()
@@ -85,6 +86,28 @@ def one_view(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     FakeRun(folder / "run", rounds=2)
     with served([folder / "run"]) as address:
         yield address
+
+
+def test_without_the_token_of_its_address_nothing_is_served(one_view: str) -> None:
+    where = urlsplit(one_view)
+    assert len(where.path) > 12
+    for path in ("/", "/fresh", "/x/", where.path[:-2], f"{where.path[:-2]}x/", "//", "/%00/"):
+        with pytest.raises(urllib.error.HTTPError, match="404"):
+            urllib.request.urlopen(f"http://{where.netloc}{path}", timeout=60)
+
+
+def test_slow_connections_take_few_threads_and_keep_nobody_out(tmp_path: Path) -> None:
+    FakeRun(tmp_path / "run", rounds=2)
+    with contextlib.ExitStack() as stack, served([tmp_path / "run"]) as address:
+        where = urlsplit(address)
+        for _ in range(80):
+            slow = socket.create_connection(("127.0.0.1", where.port or 0), timeout=60)
+            stack.enter_context(slow).sendall(b"GET / HT")
+        page = fresh(address)
+        threads = [server.num_threads() for server in servers()]
+
+    assert page["data"]["runs"]
+    assert max(threads) < 50
 
 
 def test_nothing_but_the_page_and_its_news_is_served(one_view: str) -> None:

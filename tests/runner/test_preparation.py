@@ -104,11 +104,11 @@ def test_two_runs_in_one_second_have_directories_of_their_own(
     monkeypatch.setattr(time, "strftime", lambda _: "now")
     scenario = loader.check(star_scenario())
 
-    first = output_directory(scenario, None)
-    first.mkdir()
+    first, second = (output_directory(scenario, None) for _ in range(2))
 
     assert first.name == "small-now"
-    assert output_directory(scenario, None) != first
+    assert second != first
+    assert first.is_dir() and second.is_dir()  # taken, although neither run has begun
 
 
 def test_an_output_directory_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
