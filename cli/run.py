@@ -165,9 +165,11 @@ def _check_captures(captures: Sequence[str], plan: Plan) -> None:
 
 def _workers(prepared: PreparedRun, backend: str, console: Console) -> int:
     """Return how many workers the run gets; say so where memory is short for all of them."""
-    wanted = worker_count(prepared.scenario) if prepared.plan.trainer == "pool" else 0
+    wanted = 0
+    if prepared.plan.trainer == "pool":  # a node has one training at a time
+        wanted = min(worker_count(prepared.scenario), len(prepared.plan.nodes))
     guest_bytes = memory_needed(prepared.plan) if backend == "guest" else 0
-    workers = workers_that_fit(wanted, guest_bytes)
+    workers = workers_that_fit(wanted, guest_bytes, prepared.worker_bytes)
     if workers < wanted:
         console.print(f"memory: there is room for {workers} of {wanted} workers")
     return workers

@@ -26,6 +26,19 @@ ATTACHMENT = "attachment"
 TRUNK = "trunk"  # the tier of links between the routers of a graph; the same holds for them
 
 
+# What a spreadsheet takes for the beginning of a formula.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def plain_cell(text: str) -> str:
+    """Return the text of a name for a CSV file so that no spreadsheet computes with it."""
+    try:
+        float(text)
+    except ValueError:
+        return f"'{text}" if text.startswith(_FORMULA) else text
+    return text  # a number is what it is
+
+
 class LinkRow(NamedTuple):
     """One link in one round, from links.csv; `up` leaves the host, `down` reaches it."""
 

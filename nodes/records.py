@@ -20,6 +20,7 @@ from contracts.tables import (
     LINK_COUNTERS,
     PROFILE_COLUMN,
     TRUNK,
+    plain_cell,
 )
 from netem.counters import LinkCounters
 
@@ -98,7 +99,7 @@ class Records:
             for way in ("up", "down") if self._plan.traffic else ():
                 key = spec.name, way
                 numbers.append(beside[key] - self._background_before[key])
-            last = (self._plan.kind_of(spec),) if self._plan.links_differ else ()
+            last = (plain_cell(self._plan.kind_of(spec)),) if self._plan.links_differ else ()
             tier = spec.tier or (TRUNK if spec.is_trunk else ATTACHMENT)
             rows.append((round, spec.name, tier, *numbers, *last))
         self._before, self._background_before = counters, beside

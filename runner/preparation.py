@@ -1,6 +1,7 @@
 """Prepares a run: data, partition, first model and plan, and the run directory with them."""
 
 import json
+import math
 import os
 import time
 from dataclasses import dataclass, field, replace
@@ -14,6 +15,7 @@ from contracts.messages import Kind
 from contracts.plan import Plan
 from contracts.provenance import Provenance
 from contracts.run_directory import RunDirectory, client_name
+from learning.training.run_data import CACHED_BYTES
 from runner.handing_back import make_directory, make_new_directory
 from scenarios import loader, planner
 from scenarios.schema import Device, Scenario
@@ -37,11 +39,19 @@ class PreparedRun:
     data_dir: Path | None
     engine: str = "torch"
     server: tuple[np.ndarray, np.ndarray] | None = None  # the server's own inputs and labels
+    sample_bytes: int = 0  # of one, in numbers of 32 bits
     counts: np.ndarray = field(default_factory=lambda: np.zeros((0, 0), int))  # by client and class
 
     def with_provenance(self, provenance: Provenance) -> "PreparedRun":
         """Return a copy whose plan has this provenance."""
         return replace(self, plan=replace(self.plan, provenance=provenance))
+
+    @property
+    def worker_bytes(self) -> int:
+        """What a worker holds at most: samples as it trains with them, and a model's copies."""
+        samples = [len(part) for part in self.parts]
+        cached = min(sum(samples) * self.sample_bytes, CACHED_BYTES)
+        return cached + 2 * max(samples, default=0) * self.sample_bytes + 6 * self.plan.model_bytes
 
     def write(self) -> None:
         """Create the run directory and write all that nodes, workers and the evaluator read."""
@@ -162,8 +172,9 @@ def prepare(scenario: Scenario, data_dir: Path | None, run_dir: Path) -> Prepare
         costs=flops.step_costs(*costs),
     )
     plan = planner.plan(scenario, facts, run=run_dir.name, trainer=trainer_of(scenario))
-    made = (scenario, plan, run_dir, initial, parts, data_dir, first.engine, server, counts)
-    return PreparedRun(*made)
+    made = (scenario, plan, run_dir, initial, parts, data_dir, first.engine, server)
+    sample_bytes = 4 * math.prod(data.shape)
+    return PreparedRun(*made, sample_bytes=sample_bytes, counts=counts)
 
 
 def _with_measured_devices(

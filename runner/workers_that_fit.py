@@ -4,6 +4,7 @@ A run in too little memory does not fail by itself. The kernel gives up pages of
 and of a guest's memory on a disk, reads them again at once, and hardly anything gets on.
 """
 
+import os
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -25,21 +26,25 @@ _WITHOUT_CUDA = _Torch(libraries=140 << 20, process=160 << 20)
 _WITH_CUDA = _Torch(libraries=330 << 20, process=300 << 20)
 
 
-def workers_that_fit(wanted: int, guest_bytes: int) -> int:
+def workers_that_fit(wanted: int, guest_bytes: int, data_bytes: int = 0) -> int:
     """Return how many of these workers fit beside the evaluator and a guest of this size.
 
-    At least one does: BadInput if not. A guest has rarely more than half of its memory in use.
+    At least one does: BadInput if not. A guest has rarely more than half of its memory in use. Each
+    worker has `data_bytes` of samples and models besides torch. More workers than cores leave a
+    quarter of the memory to others: all of them at work may take more than they did at first.
     """
     torch, left = _torch(), memory_left.memory_left()
     rest = guest_bytes // 2 + torch.libraries + torch.process
-    needed = rest + min(wanted, 1) * torch.process
+    each = torch.process + data_bytes
+    needed = rest + min(wanted, 1) * each
     if left < needed:
         raise BadInput(
             f"memory: this run needs about {needed >> 20} MB, and {left >> 20} MB are left on this "
             "machine or below its control group's limit; free some, raise the limit (docker run "
             "--memory), or use fewer clients"
         )
-    return min(wanted, (left - rest) // torch.process)
+    one_a_core = min((left - rest) // each, len(os.sched_getaffinity(0)))
+    return min(wanted, max(one_a_core, (left * 3 // 4 - rest) // each))
 
 
 def _torch() -> _Torch:

@@ -14,9 +14,7 @@ from learning.data.dataset import Dataset
 from learning.models import registry as models
 from learning.training import lenet_in_c
 from learning.training.memory import keep_freed_memory
-from learning.training.run_data import RunData, learning_settings
-
-CACHED_BYTES = 256 * 2**20
+from learning.training.run_data import CACHED_BYTES, RunData, learning_settings
 
 
 class TrainingContext:

@@ -13,6 +13,8 @@ from contracts.training import SERVER
 from learning.data import datasets
 from learning.data.dataset import Dataset
 
+CACHED_BYTES = 256 << 20  # of samples, ready to be trained with, in every process that trains
+
 
 @dataclass(frozen=True)
 class RunData:

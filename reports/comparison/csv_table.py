@@ -5,6 +5,7 @@ import io
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from contracts.tables import plain_cell
 from reports.comparison.groups import Comparison, Group, Section, Spread
 from reports.comparison.metrics import ALL_STATISTICS, Metric, SpeedUp, Statistic, all_metrics
 from reports.comparison.paired import paired_ratio
@@ -24,7 +25,9 @@ def as_csv(lines: Sequence[Mapping[str, Any]]) -> str:
     text = io.StringIO()
     writer = csv.DictWriter(text, list(lines[0]), lineterminator="\n")
     writer.writeheader()
-    writer.writerows(lines)
+    for line in lines:
+        cells = {key: plain_cell(v) if isinstance(v, str) else v for key, v in line.items()}
+        writer.writerow(cells)
     return text.getvalue()
 
 

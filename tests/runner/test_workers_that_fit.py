@@ -1,5 +1,6 @@
 """How many workers a run gets where memory is short."""
 
+import os
 import re
 from pathlib import Path
 
@@ -20,8 +21,9 @@ MB = 1 << 20
 
 @pytest.fixture
 def left(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
-    """A torch of 100 MB, 50 MB more in each process that loads it."""
+    """A torch of 100 MB, 50 MB more in each process that loads it; four cores."""
     monkeypatch.setattr(module, "_torch", lambda: module._Torch(100 * MB, 50 * MB))
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: range(4))
     return monkeypatch
 
 
@@ -38,6 +40,20 @@ def test_as_many_workers_as_there_is_memory_for(
     set_left(left, megabytes)  # 100 and 50 for the evaluator, 200 for half of the guest
 
     assert workers_that_fit(4, guest_bytes=400 * MB) == workers
+
+
+def test_more_workers_than_cores_leave_memory_to_others(left: pytest.MonkeyPatch) -> None:
+    set_left(left, 4000)  # 150 for torch and the evaluator
+
+    assert workers_that_fit(150, guest_bytes=0) == (3000 - 150) // 50
+
+
+def test_what_a_worker_holds_besides_torch_counts(left: pytest.MonkeyPatch) -> None:
+    set_left(left, 500)
+
+    assert workers_that_fit(4, guest_bytes=0, data_bytes=50 * MB) == 3
+    with pytest.raises(BadInput, match="this run needs about 750 MB"):
+        workers_that_fit(4, guest_bytes=0, data_bytes=550 * MB)
 
 
 def test_no_memory_for_a_single_worker_is_refused_with_the_numbers(
@@ -68,11 +84,11 @@ def test_a_run_of_too_little_memory_for_all_its_workers_says_how_many_it_has(
 ) -> None:
     scenario = loader.check(star_scenario(compute={"workers": 3}))
     prepared = PreparedRun(scenario, planned(star_scenario()), tmp_path, {}, [], None)
-    set_left(left, 260)
+    set_left(left, 270)
 
     assert run._workers(prepared, "native", Console()) == 2
     assert capsys.readouterr().out == "memory: there is room for 2 of 3 workers\n"
 
-    set_left(left, 300)
+    set_left(left, 310)  # each holds a few models, too
     assert run._workers(prepared, "native", Console()) == 3
     assert capsys.readouterr().out == ""
