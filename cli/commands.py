@@ -12,6 +12,10 @@ from contracts.errors import BadInput
 from runner.provenance import version
 
 _DATA_HELP = "directory of data sets in torchvision's layout (default: $METRONOME_DATA)"
+_PLUGIN_HELP = (
+    "bring code of your own: a file, or what an installed package has under this name; may be "
+    "repeated (also $METRONOME_PLUGINS; docs/extending.md)"
+)
 _SET_HELP = "change one value of the scenario, like protocol.rounds=5; may be repeated"
 
 
@@ -27,6 +31,8 @@ def main(arguments: list[str]) -> int:
 
         return check.run(arguments[1:])
     options = parser().parse_args(arguments or ["--help"])
+    if hasattr(options, "plugins"):
+        _bring(options.plugins)
     code: int = options.command(options)
     return code
 
@@ -82,12 +88,14 @@ def parser() -> argparse.ArgumentParser:
         metavar="LINK",
         help="keep the packets of this link, like client1-wan, in LINK.pcap; repeatable",
     )
+    _add_plugins(run)
     _add_live(run)
     run.set_defaults(command=_run)
     resume = _add_command(
         commands, "resume", "go on with a run that was killed, interrupted or failed"
     )
     resume.add_argument("run", metavar="RUN", help="the run's directory")
+    _add_plugins(resume, dest="replacing", help="replace one of the run's own plug-ins")
     _add_live(resume)
     resume.set_defaults(command=_resume)
     _add_sweep(commands)
@@ -95,8 +103,10 @@ def parser() -> argparse.ArgumentParser:
     _add_compare(commands)
     _add_reports(commands)
     listing = _add_command(commands, "list", "list the scenarios and sweeps of the library")
+    _add_plugins(listing)
     listing.set_defaults(command=_list)
     profiles = _add_command(commands, "profiles", "list the link and device profiles")
+    _add_plugins(profiles)
     profiles.set_defaults(command=_profiles)
     fidelity = _add_command(
         commands, "fidelity", "measure a matrix of rates and delays against what is expected"
@@ -175,6 +185,7 @@ def _add_many_runs(parser: argparse.ArgumentParser, default_out: str) -> None:
         "--out", type=_place, help=f"the directory of the runs (default: {default_out})"
     )
     parser.add_argument("--data", type=_place, help=_DATA_HELP)
+    _add_plugins(parser)
     _add_live(parser)
 
 
@@ -182,6 +193,22 @@ def _add_set(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", dest="changes", help=_SET_HELP
     )
+
+
+def _add_plugins(
+    parser: argparse.ArgumentParser, dest: str = "plugins", help: str = _PLUGIN_HELP
+) -> None:
+    parser.add_argument(
+        "--plugin", action="append", default=[], metavar="FILE", dest=dest, help=help
+    )
+
+
+def _bring(words: list[str]) -> None:
+    """Load plug-ins, if there are any."""
+    if words or os.environ.get("METRONOME_PLUGINS"):
+        from cli.plugins import bring
+
+        bring(words)
 
 
 def _add_live(parser: argparse.ArgumentParser) -> None:
@@ -287,7 +314,7 @@ def _figures(options: argparse.Namespace) -> int:
 def _resume(options: argparse.Namespace) -> int:
     from cli.resume import resume
 
-    return resume(options.run, options.live)
+    return resume(options.run, options.live, options.replacing)
 
 
 def _cache(options: argparse.Namespace) -> int:

@@ -5,6 +5,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from contracts.plugins import KINDS, brought
 from netem import profiles as known
 from scenarios import loader, sweeps
 
@@ -23,8 +24,18 @@ def list_scenarios() -> int:
     tables = _table("Sweeps (sweep NAME)")
     for name in sweeps.library():
         tables.add_row(name, sweeps.read(name).about)
-    Console().print(table, tables)
+    Console().print(table, tables, *_plugins())
     return 0
+
+
+def _plugins() -> list[Table]:
+    """Return a table of what plug-ins bring, if there are any."""
+    table = _table("Plug-ins")
+    for plugin in brought():
+        lines = [f"{KINDS[kind]}: {', '.join(plugin.names(kind))}" for kind in KINDS]
+        told = [line for line in lines if not line.endswith(": ")]
+        table.add_row(plugin.name, "\n".join([*told, str(plugin.path)]))
+    return [table] if table.rows else []
 
 
 def _table(title: str) -> Table:

@@ -6,10 +6,12 @@ out as if nothing had happened.
 """
 
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
 
+from cli.plugins import bring_anew
 from cli.run import execute
 from cli.sweep.directories import summary_of
 from contracts.errors import BadInput
@@ -20,8 +22,11 @@ from scenarios import loader
 from scenarios.schema import Scenario
 
 
-def resume(directory: str, live: int | None = None) -> int:
-    """Go on with a run; return its exit code, or 0 at once if it has finished."""
+def resume(directory: str, live: int | None = None, words: Sequence[str] = ()) -> int:
+    """Go on with a run; return its exit code, or 0 at once if it has finished.
+
+    It has the plug-ins that it began with, but for those that `words` replace.
+    """
     run_dir = Path(directory).resolve()
     files, console = RunDirectory(run_dir), Console()
     if not files.scenario.is_file() or not files.learning.is_file():
@@ -31,6 +36,7 @@ def resume(directory: str, live: int | None = None) -> int:
             words = f"{directory}: has finished; there is nothing to go on with"
             console.print(words, highlight=False, soft_wrap=True)
             return 0
+        bring_anew(words, files.plugins)
         scenario, data_dir = _scenario(files.scenario), _data_directory(run_dir)
         if scenario.clock == "wall":
             console.print("on the wall clock this is a new run: its times will differ from before")
@@ -67,12 +73,12 @@ def _remove_records(run_dir: Path) -> None:
 
     What a further resume would need stays until it is replaced.
     """
-    kept = (RunDirectory.scenario.name, RunDirectory.learning.name)
-    for name in RunDirectory.names():
+    kept = (RunDirectory.scenario.name, RunDirectory.learning.name, RunDirectory.plugins.name)
+    for name in set(RunDirectory.names()).difference(kept):
         path = run_dir / name
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path)
-        elif name not in kept:
+        else:
             path.unlink(missing_ok=True)
     for path in (*RunDirectory(run_dir).final_models, *run_dir.glob("decisions*.png")):
         path.unlink()

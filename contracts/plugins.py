@@ -5,7 +5,6 @@ its directory, from which its own processes load it: whatever becomes of the ori
 """
 
 import ast
-import contextlib
 import hashlib
 import importlib
 import importlib.metadata
@@ -42,17 +41,19 @@ class Plugin:
 
     name: str
     path: Path  # where the user has it
+    word: str  # what brings it on a command line
     entry: str  # what to load of the files: one of them, or a package's module
     files: Mapping[str, bytes] = field(repr=False)
     digest: str
     module: ModuleType = field(repr=False)
+    imports_torch: int = 0  # the line where it does so as soon as it is loaded; 0: it does not
 
     def names(self, kind: str) -> Mapping[str, Any]:
         """Return what it brings of a kind, by name."""
         found: Mapping[str, Any] = getattr(self.module, kind, {})
         return found
 
-    def place(self, kind: str, name: str | None = None) -> str:
+    def place(self, kind: str, name: object = None) -> str:
         """Return file and line of a dictionary, or of a name in it."""
         file = Path(self.module.__file__ or self.path)
         return f"{file}:{_line_of(file, kind, name)}"
@@ -81,21 +82,34 @@ def bring(words: Iterable[str]) -> None:
         _add(_from_file(Path(word)) if _is_file(word) else _from_package(word))
 
 
-def bring_copies(run_dir: Path, of: tuple[str, str] | None = None) -> None:
-    """Load a run's plug-ins from its own copies: all, or the one with a name of a kind."""
-    folder = run_dir / "plugins"
-    with contextlib.suppress(FileNotFoundError):
-        for item in json.loads((folder / _INDEX).read_text()):
-            if of is None or of[1] in item["brings"].get(of[0], ()):
-                _add(_from_copy(folder / item["name"], item))
+def bring_copies(folder: Path, of: tuple[str, str] | None = None) -> None:
+    """Load a run's plug-ins from its own copies: all, or the one with a name of a kind.
+
+    One that this process has already, because the command line brought it anew, stays.
+    """
+    there = {plugin.name for plugin in _brought}
+    for item in copies(folder):
+        if item["name"] not in there and (of is None or of[1] in item["brings"].get(of[0], ())):
+            _add(_from_copy(folder / item["name"], item))
 
 
-def write_copies(run_dir: Path) -> None:
-    """Copy all plug-ins of this process into a run's directory."""
+def copies(folder: Path) -> list[dict[str, Any]]:
+    """Return what a run has noted of its plug-ins; nothing if it has none."""
+    try:
+        found: list[dict[str, Any]] = json.loads((folder / _INDEX).read_text())
+    except FileNotFoundError:
+        return []
+    except ValueError:
+        raise BadInput(f"{folder / _INDEX}: is damaged; run the scenario anew") from None
+    return found
+
+
+def write_copies(folder: Path) -> None:
+    """Copy all plug-ins of this process into a run's folder for them."""
     index = []
     for plugin in _brought:
         for name, content in plugin.files.items():
-            copy = run_dir / "plugins" / plugin.name / name
+            copy = folder / plugin.name / name
             copy.parent.mkdir(parents=True, exist_ok=True)
             copy.write_bytes(content)
         index.append(
@@ -108,7 +122,7 @@ def write_copies(run_dir: Path) -> None:
             }
         )
     if index:
-        (run_dir / "plugins" / _INDEX).write_text(json.dumps(index, indent=1))
+        (folder / _INDEX).write_text(json.dumps(index, indent=1))
 
 
 def forget() -> None:
@@ -139,7 +153,7 @@ def _add(plugin: Plugin) -> None:
         for name in names:
             if not isinstance(name, str) or not _NAME.fullmatch(name):
                 raise BadInput(
-                    f"{plugin.place(kind)}: {name!r} is no name; use letters, digits and -"
+                    f"{plugin.place(kind, name)}: {name!r} is no name; use letters, digits and -"
                 )
             for other in _brought:
                 if name in other.names(kind):
@@ -171,13 +185,15 @@ def _of_source(name: str, path: Path, file: Path, source: bytes) -> Plugin:
     module = ModuleType(f"metronome_plugin_{re.sub('[^A-Za-z0-9]', '_', name)}")
     module.__file__ = str(file)
     sys.modules[module.__name__] = module
+    had_torch = "torch" in sys.modules
     try:
         exec(compile(source, str(file), "exec"), module.__dict__)
     except Exception as error:
         del sys.modules[module.__name__]
         raise BadInput(f"{_raised_at(error, file)}: {_sentence(error)}") from error
-    files = {f"{name}.py": source}
-    return Plugin(name, path, f"{name}.py", files, _digest(files), module)
+    files, entry = {f"{name}.py": source}, f"{name}.py"
+    torch = _line_of_torch(source) or int(not had_torch and "torch" in sys.modules)
+    return Plugin(name, path, str(path), entry, files, _digest(files), module, torch)
 
 
 def _from_package(name: str) -> Plugin:
@@ -202,6 +218,7 @@ def _from_copy(folder: Path, item: Mapping[str, Any]) -> Plugin:
 
 def _imported(name: str, path: Path | None, entry: str) -> Plugin:
     """Import a package's module, and read all files of the package."""
+    had_torch = "torch" in sys.modules
     try:
         module = importlib.import_module(entry)
     except Exception as error:
@@ -213,7 +230,9 @@ def _imported(name: str, path: Path | None, entry: str) -> Plugin:
     if sum(part.stat().st_size for part in kept) > _MOST_BYTES:
         raise BadInput(f"{root}: is too large for a plug-in, of which every run keeps a copy")
     files = {str(part.relative_to(root.parent)): part.read_bytes() for part in kept}
-    return Plugin(name, path or Path(module.__file__ or root), entry, files, _digest(files), module)
+    path = path or Path(module.__file__ or root)
+    torch = int(not had_torch and "torch" in sys.modules)
+    return Plugin(name, path, name, entry, files, _digest(files), module, torch)
 
 
 def _digest(files: Mapping[str, bytes]) -> str:
@@ -243,7 +262,17 @@ def _sentence(error: Exception) -> str:
     return f"{words}; correct it"
 
 
-def _line_of(file: Path, kind: str, name: str | None) -> int:
+def _line_of_torch(source: bytes) -> int:
+    """Return the line where a module imports torch as soon as it is loaded; 0 if nowhere."""
+    for node in ast.parse(source).body:
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+        if any(name.partition(".")[0] == "torch" for name in names):
+            return node.lineno
+    return 0
+
+
+def _line_of(file: Path, kind: str, name: object) -> int:
     """Return the line of a name in a dictionary, as well as the source tells."""
     try:
         tree = ast.parse(file.read_bytes())

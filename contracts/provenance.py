@@ -1,10 +1,19 @@
 """What made a run: the `provenance` object of plan.json and summary.json (docs/provenance.md)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
 UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True)
+class PluginUsed:
+    """A plug-in that a run was given: its name, where it came from, and what was in it."""
+
+    name: str
+    path: str
+    digest: str  # SHA-256 of a file; of a package, of the names and contents of all its files
 
 
 @dataclass(frozen=True)
@@ -20,6 +29,7 @@ class Provenance:
     engine: str = UNKNOWN  # what plain local training was done by
     processor: str = UNKNOWN
     python: str = UNKNOWN  # that the nodes ran on, with its build; not in records before 0.3
+    plugins: tuple[PluginUsed, ...] = ()
 
     @classmethod
     def of(cls, record: Mapping[str, Any]) -> "Provenance":
@@ -31,5 +41,13 @@ class Provenance:
         if not isinstance(found, Mapping):
             return cls(engine=str(record.get("engine", UNKNOWN)))
         kinds = {"schema": int, "changed": bool}
-        names = [field.name for field in fields(cls)]
-        return cls(**{n: found[n] for n in names if isinstance(found.get(n), kinds.get(n, str))})
+        names = [field.name for field in fields(cls) if field.name != "plugins"]
+        plain = {n: found[n] for n in names if isinstance(found.get(n), kinds.get(n, str))}
+        return cls(**plain, plugins=tuple(_plugins(found.get("plugins"))))
+
+
+def _plugins(found: Any) -> Iterator[PluginUsed]:
+    keys = [field.name for field in fields(PluginUsed)]
+    for one in found if isinstance(found, list) else ():
+        if isinstance(one, Mapping) and all(isinstance(one.get(key), str) for key in keys):
+            yield PluginUsed(*(one[key] for key in keys))

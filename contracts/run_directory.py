@@ -36,6 +36,7 @@ class RunDirectory:
     server_data = Entry("server_data.npz")
     initial_model = Entry("initial.model")
     holdings = Entry("data.csv")
+    plugins = Entry("plugins")  # copies of those that the command line brought, if any
 
     # Written line by line while the run goes on: the last line may be torn.
     events = Entry("events.jsonl")

@@ -19,7 +19,7 @@ import msgpack  # noqa: F401
 import numpy  # noqa: F401
 import zmq  # noqa: F401
 
-from contracts import status
+from contracts import plugins, status
 from contracts.control import (
     Bound,
     Done,
@@ -63,7 +63,9 @@ _SERVERS = ("cloud", "edge")
 def main(directories: list[str]) -> None:
     """Run the plan in the run directory; the status file in the spool says how it ended."""
     run_dir, spool = Path(directories[0]), Spool(Path(directories[1]))
-    plan = Plan.from_json(RunDirectory(run_dir).plan.read_text())
+    files = RunDirectory(run_dir)
+    plan = Plan.from_json(files.plan.read_text())
+    plugins.bring_copies(files.plugins, of=(registry.PROTOCOLS.kind, plan.protocol))
     registry.method(plan.protocol)
     records = Records(plan, run_dir, spool)
     launch = Launch(plan, run_dir, spool, records)

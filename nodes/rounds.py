@@ -15,6 +15,7 @@ from nodes.recorder import Recorder, now
 from nodes.serving.attendance import Attendance
 from nodes.serving.late_updates import LatePolicy, RoundFailed
 from nodes.serving.membership import first_members
+from nodes.serving.participation import Participation
 from nodes.serving.round_log import RoundLog
 from nodes.serving.sampling import drawn_children
 from nodes.serving.server_training import ServerTraining
@@ -61,6 +62,7 @@ class RoundServer:
             control,
             on_join=self._shared_data.forget,
         )
+        self._participation = Participation(method, plan, spec.name)
         self._received = 0  # bytes of updates in this round
 
     def admit(self) -> None:
@@ -129,9 +131,9 @@ class RoundServer:
 
     def _send_models(self) -> set[str]:
         """Send the model to everybody in this round; return who could be reached."""
-        chosen = drawn_children(
-            self._plan, self._spec.name, self._log.local_round, self._attendance.names
-        )
+        names, local_round = self._attendance.names, self._log.local_round
+        drawn = drawn_children(self._plan, self._spec.name, local_round, names)
+        chosen = self._participation.chosen(local_round, names, drawn)
         self._attendance.start_round(chosen)
         reached = {child for child in chosen if self._send_model(child)}
         present = self._attendance.present
@@ -144,6 +146,7 @@ class RoundServer:
         package = self._method.outgoing(child)
         meta = {**package.meta, GLOBAL_ROUND: self._log.global_round}
         message = Message(Kind.MODEL, self._spec.name, self._log.local_round, meta, package.tensors)
+        self._participation.sent(child)
         try:
             self.endpoint.send(child, message)
         except zmq.ZMQError as error:
@@ -183,11 +186,13 @@ class RoundServer:
 
         `answers` is recorded where an update may answer the model of an earlier round.
         """
+        package = Package(message.meta, message.tensors)
         try:
-            self._method.add(message.sender, Package(message.meta, message.tensors))
+            self._method.add(message.sender, package)
         except Refused as refusal:
             self.endpoint.refuse(message.sender, refusal)
             return False
+        self._participation.arrived(message.sender, arrived, package)
         size = sum(t.nbytes for t in message.tensors.values())
         self._received += size
         details: Details = {"peer": self._spec.name, "bytes": size}

@@ -111,7 +111,8 @@ class StreamingServer(RoundServer):
         """Send the model to as many as may hold one, of those who have not had this one yet."""
         idle = self._idle()
         room = self._stream.at_once(len(self._attendance.names)) - len(self._awaited)
-        for child in self._drawn(idle, room):
+        drawn = self._drawn(idle, room)
+        for child in self._participation.chosen(self._log.local_round, idle, drawn)[:room]:
             self._asked[child] = self._log.local_round
             if self._send_model(child):
                 self._awaited.add(child)

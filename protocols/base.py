@@ -2,12 +2,12 @@
 
 Nodes call these classes and do all the sending themselves; nothing here knows about sockets.
 
-At a server (the cloud, or an edge above its clients), one round is `outgoing` for every child,
-`add` for every update as it arrives, and `finish` when all updates are in (`no_updates` if none
-came). An edge also takes the model from above (`receive`) and hands its aggregate up (`upward`).
-A cloud with data of its own may send data to every child once (`data_to_share`) and train itself
-(`server_job`, whose result comes back in `server_trained`). What a top server knows after a round
-goes through a restart by `state_to_keep` and `restore_state`.
+At a server (the cloud, or an edge above its clients), one round is `select`, which says who takes
+part, `outgoing` for each of these, `add` for every update as it arrives, and `finish` when all
+updates are in (`no_updates` if none came). An edge also takes the model from above (`receive`) and
+hands its aggregate up (`upward`). A cloud with data of its own may send data to every child once
+(`data_to_share`) and train itself (`server_job`, whose result comes back in `server_trained`). What
+a top server knows after a round goes through a restart by `state_to_keep` and `restore_state`.
 
 At a client, one round is `work`, which says how to train the model that arrived, and `reply`, which
 says what to send back. A client within reach of several servers overrides `jobs` instead of `work`.
@@ -15,7 +15,7 @@ says what to send back. A client within reach of several servers overrides `jobs
 state through a restart.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -86,6 +86,27 @@ class Facts:
     learning_rate: float = 1.0  # eta_l of the first round
 
 
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A client that could take part in a round, and what its server knows of it."""
+
+    name: str
+    samples: int
+    rounds: int = 0  # in which its update came to this server
+    seconds: float | None = None  # from sending the model to its update, the last time; None: never
+    loss: float | None = None  # of its last training, as it told
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Who could take part in the round that begins at a server."""
+
+    local_round: int
+    clock: float  # seconds since this server began its first round
+    present: tuple[Candidate, ...]
+    drawn: tuple[str, ...]  # the seeded draw of `clients_per_round`; all if there is no such key
+
+
 class Server:
     """A server's side of a method, at the cloud or at an edge."""
 
@@ -114,6 +135,10 @@ class Server:
     def receive(self, package: Package) -> None:
         """Adopt the model that came from above; it represents no samples of this edge yet."""
         self.model, self.samples = package.tensors, 0
+
+    def select(self, candidates: Candidates) -> Collection[str]:
+        """Return who takes part in the round that begins; edges below a cloud always do."""
+        return candidates.drawn
 
     def outgoing(self, child: str) -> Package:
         """Return what this child is sent at the start of a round."""

@@ -51,6 +51,22 @@ class Method:
             extra_flops=getattr(module, "extra_flops", _nothing_extra),
         )
 
+    @property
+    def selects(self) -> bool:
+        """Whether it decides itself which clients take part in a round."""
+        return any(one.select is not base.Server.select for one in (self.Server, self.Edge))
+
+    def missing_step(self) -> str | None:
+        """Return what a round would lack, and what to do about it; None if nothing."""
+        if self.Client.work is base.Client.work and self.Client.jobs is base.Client.jobs:
+            return "its Client trains nothing; define work(package)"
+        needed = () if self.trains_alone else ("outgoing", "add", "finish")
+        for server in (self.Server, self.Edge):
+            for step in needed:
+                if getattr(server, step) is getattr(base.Server, step):
+                    return f"{server.__name__} has no {step}; define it (docs/protocols.md)"
+        return None
+
     def make_local_rule(self, settings: dict[str, Any]) -> LocalRule:
         """Make the rule by which this method changes the steps of one local training."""
         if self.local_rule is None:

@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from contracts import plugins
 from contracts.errors import BadInput
 from contracts.messages import Kind
 from contracts.plan import Plan
 from contracts.provenance import Provenance
 from contracts.run_directory import RunDirectory, client_name
 from learning.training.run_data import CACHED_BYTES
+from protocols import registry
+from runner import trial_round
 from runner.handing_back import make_directory, make_new_directory
 from scenarios import loader, planner
 from scenarios.schema import Device, Scenario
@@ -40,6 +43,7 @@ class PreparedRun:
     engine: str = "torch"
     server: tuple[np.ndarray, np.ndarray] | None = None  # the server's own inputs and labels
     sample_bytes: int = 0  # of one, in numbers of 32 bits
+    samples: str | None = None  # the digest of a plug-in's data set
     counts: np.ndarray = field(default_factory=lambda: np.zeros((0, 0), int))  # by client and class
 
     def with_provenance(self, provenance: Provenance) -> "PreparedRun":
@@ -67,6 +71,7 @@ class PreparedRun:
         arrays = {client_name(index): part for index, part in enumerate(self.parts)}
         np.savez(files.partition, allow_pickle=False, **arrays)
         write_counts(files.holdings, self.counts)
+        plugins.write_copies(files.plugins)
         learning = {
             "dataset": self.scenario.task.dataset,
             "data_dir": str(self.data_dir) if self.data_dir else None,
@@ -80,6 +85,8 @@ class PreparedRun:
             "waits_for_others": self.plan.clock == "virtual",
             "stop_at": self.plan.stop_at,
         }
+        if self.samples is not None:
+            learning["samples"] = self.samples
         if self.server is not None:
             learning["server_data"] = files.server_data.name
             inputs, labels = self.server
@@ -127,7 +134,7 @@ def trainer_of(scenario: Scenario) -> str:
 
 def prepare(scenario: Scenario, data_dir: Path | None, run_dir: Path) -> PreparedRun:
     """Load and partition the data, make the first model, and plan; nothing is written yet."""
-    from learning.data import datasets, partitions, server_data
+    from learning.data import brought, datasets, partitions, server_data
     from learning.data.class_counts import class_counts
     from learning.models import flops
     from learning.models import registry as models
@@ -171,10 +178,17 @@ def prepare(scenario: Scenario, data_dir: Path | None, run_dir: Path) -> Prepare
         server_bytes=sum(part.nbytes for part in server) if server else 0,
         costs=flops.step_costs(*costs),
     )
+    below_cloud = scenario.topology.tiers[-1] == "edge-cloud"
+    method = registry.method(scenario.protocol.name)
+    trial_round.try_out(method, loader.protocol_settings(scenario), initial, below_cloud)
     plan = planner.plan(scenario, facts, run=run_dir.name, trainer=trainer_of(scenario))
     made = (scenario, plan, run_dir, initial, parts, data_dir, first.engine, server)
-    sample_bytes = 4 * math.prod(data.shape)
-    return PreparedRun(*made, sample_bytes=sample_bytes, counts=counts)
+    return PreparedRun(
+        *made,
+        sample_bytes=4 * math.prod(data.shape),
+        samples=brought.digest(data) if task.dataset not in datasets.DATASETS.own else None,
+        counts=counts,
+    )
 
 
 def _with_measured_devices(

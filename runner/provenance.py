@@ -6,8 +6,9 @@ import subprocess
 import tomllib
 from pathlib import Path
 
+from contracts.plugins import brought
 from contracts.project import ROOT
-from contracts.provenance import UNKNOWN, Provenance
+from contracts.provenance import UNKNOWN, PluginUsed, Provenance
 from contracts.schema import SCHEMA
 from learning.torch_version import torch_version
 
@@ -28,6 +29,7 @@ def collect(engine: str, kernel: str) -> Provenance:
         engine=engine,
         processor=processor(),
         python=f"{platform.python_version()} ({', '.join(platform.python_build())})",
+        plugins=tuple(PluginUsed(one.name, str(one.path), one.digest) for one in brought()),
     )
 
 

@@ -178,6 +178,11 @@ def _check_star(scenario: Scenario) -> None:
 def _check_sampling(scenario: Scenario, settings: Any) -> None:
     """Refuse to sample more clients in a round than a server has."""
     drawn, topology = getattr(settings, "clients_per_round", 0), scenario.topology
+    if topology.kind == "cells" and registry.method(scenario.protocol.name).selects:
+        raise BadInput(
+            f"protocol.name: {scenario.protocol.name} selects who takes part, and in cells all"
+            " clients do; use a star or a tree"
+        )
     if not drawn:
         return
     if topology.kind == "cells":

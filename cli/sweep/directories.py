@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from contracts import progress
+from contracts import plugins, progress
 from contracts.errors import BadInput
 from contracts.run_directory import RunDirectory
 from reports.records.record_files import UnreadableRecord
@@ -16,6 +16,7 @@ from reports.records.run_records import RunRecords
 from runner.handing_back import make_directory
 from runner.run_lock import busy
 from scenarios import loader
+from scenarios.brought import parts_by_name
 from scenarios.expansion import SweepRun
 from scenarios.schema import Scenario
 
@@ -80,11 +81,24 @@ def is_finished(out: Path, run: SweepRun) -> bool:
                 f"{directory}: finished, but its scenario was another than now; "
                 "name another --out, or delete that run to repeat it"
             )
+        _check_code(directory, run.scenario)
         return True
     names = {path.name for path in directory.iterdir()}
     if names and not names.intersection(_MARKS):
         raise BadInput(f"{directory}: in the way, and no run; move it or name another --out")
     return False
+
+
+def _check_code(directory: Path, scenario: Scenario) -> None:
+    """Refuse to take a run for finished that was done with other code of a plug-in."""
+    noted = plugins.copies(RunDirectory(directory).plugins)
+    for known, name in parts_by_name(scenario):
+        then = [one["digest"] for one in noted if name in one["brings"].get(known.kind, ())]
+        if then != list(filter(None, [known.code(name)])):
+            raise BadInput(
+                f'{directory}: finished, but its {plugins.KINDS[known.kind]} "{name}" was other '
+                "code than now; name another --out, or delete that run to repeat it"
+            )
 
 
 def remove_attempt(paths: RunPaths) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol
 
+from cli.plugins import command_line
 from cli.sweep.child import RunningChild, RunOutcome
 from cli.sweep.directories import RunPaths, remove_attempt, run_paths
 from contracts.errors import BadInput
@@ -39,8 +40,9 @@ class Display(Protocol):
 
 
 def metronome_command(data_dir: Path | None) -> ChildCommand:
-    """Return the command of a child: `metronome run` on the run's scenario file."""
+    """Return the command of a child: `metronome run` on its scenario, with our plug-ins."""
     data = ["--data", str(data_dir)] if data_dir else []
+    data += command_line()
 
     def command(paths: RunPaths) -> list[str]:
         words = [str(paths.scenario), "--out", str(paths.directory)]

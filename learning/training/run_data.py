@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from contracts import plugins
+from contracts.errors import BadInput
 from contracts.regular_files import read_json
 from contracts.run_directory import RunDirectory, client_name
 from contracts.training import SERVER
-from learning.data import datasets
+from learning.data import brought, datasets
 from learning.data.dataset import Dataset
 
 CACHED_BYTES = 256 << 20  # of samples, ready to be trained with, in every process that trains
@@ -26,12 +28,19 @@ class RunData:
 
     @classmethod
     def load(cls, run_dir: Path) -> "RunData":
-        """Read what a run was prepared with."""
+        """Read what a run was prepared with; its plug-ins are there from then on."""
+        plugins.bring_copies(RunDirectory(run_dir).plugins)
         settings = learning_settings(run_dir)
         data_dir = settings["data_dir"]
         dataset = datasets.load(
             settings["dataset"], Path(data_dir) if data_dir else None, settings.get("classes")
         )
+        samples = settings.get("samples")  # only a plug-in's are named: they come from its code
+        if samples is not None and samples != brought.digest(dataset):
+            raise BadInput(
+                f'data set "{dataset.name}": its function gave other samples than when the run was'
+                " prepared; let it draw from a seed of its own, and read files that do not change"
+            )
         with np.load(run_dir / settings["partition"], allow_pickle=False) as stored:
             partition = [stored[client_name(i)] for i in range(len(stored.files))]
         server = None

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from contracts.plugins import copies
 from contracts.tables import PHASES
 from reports.comparison.run_labels import run_labels
 from reports.figures.decisions import DECISION_LABELS, decisions
@@ -112,4 +113,8 @@ def _command(records: RunRecords) -> str:
     """
     words = ["./metronome", "run", str(records.files.scenario.resolve())]
     data = ["--data", records.data_dir] if records.data_dir else []
+    folder = records.files.plugins.resolve()
+    for one in copies(folder):
+        file = folder / one["name"] / one["entry"]
+        words += ["--plugin", str(file) if file.is_file() else one["name"]]
     return shlex.join(words + data)

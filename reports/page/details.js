@@ -112,6 +112,7 @@ function scenarioSection(run) {
 function provenanceTable(made) {
   const changed = { true: ", with uncommitted changes", false: "" }[made.changed] ?? "";
   const rows = [["version", made.version], ["commit", made.commit + changed], ["kernel", made.kernel], ["engine", made.engine],
-    ["torch", made.torch], ["processor", made.processor], ["Python", made.python], ["schema of the records", String(made.schema)]];
+    ["torch", made.torch], ["processor", made.processor], ["Python", made.python], ["schema of the records", String(made.schema)],
+    ...made.plugins.map(one => [`plug-in ${one.name}`, `${one.path}, ${one.digest.slice(0, 12)}`])];
   return el("div", { class: "table" }, table([["what", "name"], ["value", "name"]], rows, "What made this run"));
 }

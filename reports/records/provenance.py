@@ -114,6 +114,10 @@ def _python(made: Provenance) -> str:
     return made.python
 
 
+def _plugins(made: Provenance) -> str:
+    return ", ".join(f"{one.name} {one.digest[:12]}" for one in made.plugins) or "none"
+
+
 _FACTS: dict[str, Callable[[Provenance], str]] = {
     "versions": _version,
     "kernels": lambda made: made.kernel,
@@ -121,6 +125,7 @@ _FACTS: dict[str, Callable[[Provenance], str]] = {
     "torch versions": lambda made: made.torch,
     "processors": lambda made: made.processor,
     "builds of Python": _python,
+    "plug-ins": _plugins,
 }
 
 
@@ -128,7 +133,8 @@ def _tells(made: Provenance, fact: Callable[[Provenance], str]) -> bool:
     """Whether the run has recorded this fact; older runs have not, and one sentence says so."""
     if fact is _python and made.python == UNKNOWN:
         return False  # records of schema 2 had no such key at first
-    return made.schema > 1 or fact(made) not in (UNKNOWN, _version(Provenance()))
+    nothing = (UNKNOWN, _version(Provenance()), _plugins(Provenance()))
+    return made.schema > 1 or fact(made) not in nothing
 
 
 def _some(names: Sequence[str]) -> str:

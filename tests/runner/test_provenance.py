@@ -182,7 +182,7 @@ def test_the_plan_carries_it_and_nothing_else_of_a_run_changes(tmp_path: Path) -
     prepared.with_provenance(PROVENANCE).write()
 
     text = (tmp_path / "run" / "plan.json").read_text()
-    assert json.loads(text)["provenance"] == asdict(PROVENANCE)
+    assert json.loads(text)["provenance"] == json.loads(json.dumps(asdict(PROVENANCE)))
     assert Plan.from_json(text) == replace(prepared.plan, provenance=PROVENANCE)
 
 
@@ -205,5 +205,5 @@ def test_the_summary_has_it_beside_the_engine(tmp_path: Path) -> None:
     finish(tmp_path, facts)
 
     summary = json.loads((tmp_path / "summary.json").read_text())
-    assert summary["provenance"] == asdict(PROVENANCE)
+    assert summary["provenance"] == json.loads(json.dumps(asdict(PROVENANCE)))
     assert summary["engine"] == PROVENANCE.engine

@@ -8,7 +8,7 @@ from typing import Any
 
 import tomli_w
 
-from contracts.provenance import Provenance
+from contracts.provenance import PluginUsed, Provenance
 from contracts.schema import SCHEMA
 from reports.comparison.groups import Group, Spread
 from reports.comparison.metrics import Metric
@@ -25,6 +25,7 @@ PROVENANCE = Provenance(
     engine="torch",
     processor="Some Processor",
     python="3.11.2 (main, some day)",
+    plugins=(PluginUsed("mine", "/home/a/mine.py", 64 * "e"),),
 )
 
 
