@@ -108,6 +108,12 @@ def parser() -> argparse.ArgumentParser:
     profiles = _add_command(commands, "profiles", "list the link and device profiles")
     _add_plugins(profiles)
     profiles.set_defaults(command=_profiles)
+    schema = _add_command(
+        commands, "schema", "print the JSON Schema of scenario or sweep files, for editors"
+    )
+    schema.add_argument("of", nargs="?", default="scenario", choices=("scenario", "sweep"))
+    _add_plugins(schema)
+    schema.set_defaults(command=_schema)
     fidelity = _add_command(
         commands, "fidelity", "measure a matrix of rates and delays against what is expected"
     )
@@ -394,6 +400,12 @@ def _profiles(_options: argparse.Namespace) -> int:
     from cli.listing import list_profiles
 
     return list_profiles()
+
+
+def _schema(options: argparse.Namespace) -> int:
+    from cli.schema import schema
+
+    return schema(options.of)
 
 
 def _doctor(_options: argparse.Namespace) -> int:
