@@ -68,6 +68,15 @@ class RunDirectory:
     dissimilarity_figure = Entry("dissimilarity.png")
     figures = Entry("figures")  # by `metronome figures`
 
+    @property
+    def of_the_host(self) -> tuple[Path, ...]:
+        """What nothing inside the run may change: the host made it, and reads it again."""
+        return (
+            *(self.scenario, self.plan, self.learning, self.partition, self.server_data),
+            *(self.initial_model, self.holdings, self.path / "plugins"),
+            *(self.logs, self.evaluations),
+        )
+
     @classmethod
     def names(cls) -> list[str]:
         """Every fixed name; final models and figures of decisions are named after their nodes."""

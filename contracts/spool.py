@@ -45,6 +45,11 @@ class Spool:
         self.guest_init = root / "init"
         self.guest_console = root / GUEST_NAME / "mconsole"
 
+    @property
+    def of_the_host(self) -> tuple[Path, ...]:
+        """What the inside of the run must not change, as the host trusts it."""
+        return self.lock, self.sessions, self.guest_console.parent
+
     def create(self) -> None:
         """Make the directories that are not there yet."""
         for directory in (self.jobs, self.results, self.evaluate):

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 from contracts import status
@@ -16,6 +17,8 @@ from contracts.run_directory import RunDirectory
 from contracts.spool import Spool
 from contracts.status import Status
 from contracts.trained import Counts
+from learning.training.run_data import learning_settings
+from learning.user_cache import cache_dir
 from learning.workers.supervisor import PoolBroken, WorkerPool
 from netem import backends
 from netem.guest.spinning import SpinWatch
@@ -107,7 +110,8 @@ class Runner:
                 spool.interactive.touch()
             if captures:
                 spool.captures.write_text("\n".join(captures))
-            launcher = self._backend.start(self._run_dir, spool, log, interactive)
+            readable = self._readable()
+            launcher = self._backend.start(self._run_dir, spool, log, interactive, readable)
             if not interactive:
                 spool.remember_session(launcher.pid)
             self._follow(launcher, pool, evaluator, spool)
@@ -134,6 +138,14 @@ class Runner:
         """Host seconds since the last call."""
         before, self._mark = self._mark, time.monotonic()
         return self._mark - before
+
+    def _readable(self) -> list[Path]:
+        """Return what nodes that train themselves read: data, and what was compiled."""
+        if self._prepared.plan.trainer == "pool":
+            return []
+        given = learning_settings(self._run_dir)["data_dir"]
+        found = [cache_dir() / "data", cache_dir() / "native", *Path("/dev").glob("nvidia*")]
+        return [*found, Path(given)] if given else found
 
     def _start_evaluator(self, spool: Spool) -> "subprocess.Popen[bytes]":
         command = [sys.executable, "-m", "learning.evaluation.evaluator"]

@@ -6,7 +6,7 @@ nodes. The launcher is the same program on both.
 
 import os
 import subprocess
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -35,11 +35,17 @@ class Backend(Protocol):
         ...
 
     def start(
-        self, run_dir: Path, spool: Spool, log: Path, interactive: bool
+        self,
+        run_dir: Path,
+        spool: Spool,
+        log: Path,
+        interactive: bool,
+        readable: Sequence[Path] = (),
     ) -> "subprocess.Popen[bytes]":
         """Start the launcher in a session of its own (in our terminal if interactive).
 
-        The launcher can write to the run directory and the spool only. The process returned is
+        What it starts can write to the run directory and the spool only. Of the machine's files it
+        sees what netem/host_files.py lists, and what is `readable` besides. The process returned is
         the one to wait for and to give to `watch` and `end`; with a guest it is the guest's guard.
         """
         ...

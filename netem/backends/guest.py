@@ -1,9 +1,9 @@
 """The guest backend: Mininet in an embedded User Mode Linux, started by an ordinary user.
 
-The guest sees the host's files through an overlay whose changes stay in its own memory; only the
-run directory and the spool are writable (netem/guest/init.py). Its memory is a file which grows as
-it is used, in the first place that has room for it (netem/places.py). It has no name there, so that
-it vanishes with the guest.
+The guest sees some of the host's files (netem/host_files.py) through an overlay whose changes stay
+in its own memory; only the run directory and the spool are writable. Its memory is a file which
+grows as it is used, in the first place that has room for it (netem/places.py). It has no name
+there, so that it vanishes with the guest.
 """
 
 import os
@@ -11,15 +11,15 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from contracts.plan import Plan
 from contracts.project import ROOT
 from contracts.spool import GUEST_NAME, Spool
-from netem import places
+from netem import host_files, places
 from netem.backends import process
-from netem.guest import guard, kernel, tracing
+from netem.guest import guard, kernel, kernel_store, tracing
 from netem.guest.kernel_build import STOCK_KERNEL
 from netem.guest.spinning import SpinWatch
 from netem.places import Place
@@ -94,9 +94,15 @@ class Guest:
         return kernel.identity(Path(self._kernel))
 
     def start(
-        self, run_dir: Path, spool: Spool, log: Path, interactive: bool
+        self,
+        run_dir: Path,
+        spool: Spool,
+        log: Path,
+        interactive: bool,
+        readable: Sequence[Path] = (),
     ) -> "subprocess.Popen[bytes]":
         """Boot the guest, which then runs the launcher."""
+        run_dir = run_dir.resolve()
         init = _write_init(self._module, run_dir, spool)
         command = [
             *(sys.executable, "-m", "netem.guest.guard"),
@@ -123,6 +129,7 @@ class Guest:
             "TMPDIR": str(self._place.path),
             "METRONOME_RUNNER": str(os.getpid()),
             "METRONOME_SPOOL": str(spool.root),
+            host_files.VARIABLE: host_files.lines(run_dir, spool, readable),
         }
         return process.start(command, log, interactive, environment)
 
@@ -155,6 +162,7 @@ def _write_init(module: str, run_dir: Path, spool: Spool) -> Path:
         f"cd {shlex.quote(str(ROOT))}\n"
         "export PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root OPENBLAS_NUM_THREADS=1\n"
         "export PYTHONDONTWRITEBYTECODE=1 PYTHONHASHSEED=0\n"
+        f"export XDG_CACHE_HOME={shlex.quote(str(kernel_store.user_cache()))}\n"
         f"{_PLAIN_DISTUTILS}"
         # Memory given back to the guest's kernel has to be faulted in again: expensive in a guest.
         "export MALLOC_ARENA_MAX=1 MALLOC_TRIM_THRESHOLD_=10000000000\n"

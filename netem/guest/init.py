@@ -1,8 +1,9 @@
 """The guest's first process: lays a throw-away root over the host's files, then runs the launcher.
 
 The guest's kernel starts it as `init`, with the module to run and the writable host directories as
-arguments. Nothing outside those directories can change on the host: the root is an overlay whose
-upper layer lives in the guest's memory.
+arguments. The root is an overlay whose upper layer lives in the guest's memory, so that programs
+may write anywhere. That is a convenience, and not what keeps them from the host's files: our kernel
+serves only what it was told to at its start (netem/host_files.py), whatever is mounted.
 """
 
 import os
@@ -16,6 +17,7 @@ from netem import syscalls
 MODULES_ROOT = Path("/usr/lib/uml/modules")
 NEEDED_MODULES = ("overlay", "veth", "bridge", "sch_htb", "sch_netem")
 NEW_ROOT = "/run/root"
+_FLAGS = syscalls.NO_SETUID | syscalls.NO_DEVICES
 
 
 def main(module: str, writable: list[str]) -> None:
@@ -46,7 +48,7 @@ def prepare_root(writable: list[str]) -> None:
     for path in writable:
         target = NEW_ROOT + path
         os.makedirs(target, exist_ok=True)
-        syscalls.mount("none", target, "hostfs", path)
+        syscalls.mount("none", target, "hostfs", path, _FLAGS)
     os.chroot(NEW_ROOT)
     os.chdir("/")
     syscalls.mount("proc", "/proc", "proc")

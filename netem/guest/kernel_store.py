@@ -10,8 +10,12 @@ from netem.guest.sources import Source
 
 def kernels() -> Path:
     """Return the directory of the kernels that were built."""
-    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(cache).absolute() / "metronome" / "kernels"
+    return user_cache() / "metronome" / "kernels"
+
+
+def user_cache() -> Path:
+    """Return the directory in which this user's programs keep what they can make again."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache").absolute()
 
 
 def key(source: Source) -> str:

@@ -61,11 +61,18 @@ WITHOUT = {"speed": "slower, not wrong", "size": "processes of more than 256 MB 
 _SYSTEM_CALLS = "arch/um/kernel/skas/syscall.c"
 _STUBS = "arch/um/os-Linux/skas/process.c"
 _NETEM = "net/sched/sch_netem.c"
+_HOSTFS = "fs/hostfs/hostfs_user.c"
 
 # In the order in which they are applied: what is needed comes first, so that it never depends on
 # what may be left out.
 PIECES = (
     Piece("stubs-die", "safety", left_over=Mark(_STUBS, r"\(void \*\) ?PTRACE_O_TRACESYSGOOD\)")),
+    Piece(
+        "host-files",
+        "safety",
+        # None of the host's calls that take a whole path may be left.
+        left_over=Mark(_HOSTFS, r"\b(l?stat64|opendir|(sym|un)?link|(mk|rm)dir|rename|mknod)\("),
+    ),
     Piece(
         "clock",
         "repeatability",
@@ -103,6 +110,7 @@ PIECES = (
     Piece("clock-page", "speed"),
     Piece("idle", "speed"),
     Piece("path-copy", "speed"),
+    Piece("host-search", "speed"),
     Piece(
         "fs-register",
         "speed",

@@ -13,6 +13,7 @@ import pytest
 
 from contracts.errors import BadInput
 from contracts.project import ROOT
+from netem import host_files
 from netem.guest import kernel, kernel_build, kernel_store, patches, sources
 from netem.guest.kernel_build import Report
 from netem.guest.sources import Source
@@ -267,6 +268,12 @@ def test_cache_that_cannot_be_written_is_named(
         kernel.ensure(quiet)
 
 
+def everything_shown() -> dict[str, str]:
+    """Return an environment in which a kernel finds room, and may touch all files."""
+    room = str(choose(128 << 20, "it needs").path)
+    return {**os.environ, "TMPDIR": room, host_files.VARIABLE: "w /"}
+
+
 INIT = """#!/bin/sh
 mount -t proc proc /proc
 zero=$(date +%s)
@@ -297,7 +304,7 @@ def test_an_hour_of_sleep_passes_at_once_and_every_boot_is_the_same(tmp_path: Pa
         ]
         done = subprocess.run(
             command,
-            env={**os.environ, "TMPDIR": str(choose(128 << 20, "it needs").path)},
+            env=everything_shown(),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -326,7 +333,7 @@ def test_killed_kernel_takes_its_helper_processes_along(tmp_path: Path) -> None:
             *("rootfstype=hostfs", "rootflags=/", "ro", f"init={init}", "con0=null,fd:1"),
             *("con=null", "quiet", f"uml_dir={tmp_path}"),
         ],
-        env={**os.environ, "TMPDIR": str(choose(128 << 20, "it needs").path)},
+        env=everything_shown(),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         text=True,
@@ -355,3 +362,26 @@ def group_members(group: int) -> list[str]:
         if int(member_of) == group and state not in "ZX":
             fields.append(stat.parent.name)
     return fields
+
+
+@pytest.mark.emulation
+@pytest.mark.timeout(1800)
+def test_a_kernel_that_was_not_told_what_it_may_show_shows_nothing(tmp_path: Path) -> None:
+    environment = everything_shown()
+    del environment[host_files.VARIABLE]
+
+    done = subprocess.run(
+        [
+            *(str(kernel.ensure(print)), "mem=128M", "root=/dev/root", "rootfstype=hostfs"),
+            *("rootflags=/", "ro", "con=null", f"uml_dir={tmp_path}"),
+        ],
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=60,
+    )
+
+    assert f"{host_files.VARIABLE} says what the guest may see of the host" in done.stderr
+    assert done.returncode != 0  # it has no root

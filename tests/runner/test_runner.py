@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +40,12 @@ class FakeBackend:
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(
-        self, run_dir: Path, spool: Spool, log: Path, interactive: bool
+        self,
+        run_dir: Path,
+        spool: Spool,
+        log: Path,
+        interactive: bool,
+        readable: Sequence[Path] = (),
     ) -> "subprocess.Popen[bytes]":
         command = [sys.executable, "-c", SAY + self._program, str(spool.status)]
         with log.open("wb") as output:
@@ -110,6 +115,7 @@ def runner_of(
     tree = star_scenario(clients=1)
     run_dir = tmp_path / "run"
     (run_dir / "logs").mkdir(parents=True)
+    (run_dir / "learning.json").write_text('{"data_dir": null}')
     plan = planned(tree)
     object.__setattr__(plan, "trainer", "inline")  # no workers
     initial = {"w": np.zeros(1, np.float32)}
