@@ -9,6 +9,12 @@ from pathlib import Path
 _libc = ctypes.CDLL(None, use_errno=True)
 
 CLONE_NEWNET = 0x40000000
+# Flags of a mount, for `mount` and `change_mount`.
+READ_ONLY, NO_SETUID, NO_DEVICES = 1, 2, 4
+_CLONE_NEWNS = 0x00020000
+_MS_REMOUNT, _MS_BIND, _MS_REC = 0x20, 0x1000, 0x4000
+_MNT_DETACH = 2
+_PIVOT_ROOT = 155
 _PR_SET_PDEATHSIG = 1
 _PR_SET_NAME = 15
 _PR_SET_TIMERSLACK = 29
@@ -29,6 +35,34 @@ def mount(source: str, target: str, kind: str, options: str = "", flags: int = 0
     """Mount a file system, as mount(2) does."""
     arguments = (source.encode(), target.encode(), kind.encode())
     _checked(_libc.mount(*arguments, flags, options.encode()), f"mount {kind} on {target}")
+
+
+def bind(source: str, target: str) -> None:
+    """Let what is at one place, with all that is mounted below it, be at another place too."""
+    arguments = (source.encode(), target.encode(), None, _MS_BIND | _MS_REC, None)
+    _checked(_libc.mount(*arguments), f"bind {source} to {target}")
+
+
+def change_mount(target: str, flags: int) -> None:
+    """Give a mount these flags, here and not where its file system is mounted else."""
+    arguments = (None, target.encode(), None, _MS_REMOUNT | _MS_BIND | flags, None)
+    _checked(_libc.mount(*arguments), f"change the mount {target}")
+
+
+def unshare_mounts() -> None:
+    """Give the calling process mounts of its own, which begin as those that it has."""
+    _checked(_libc.unshare(_CLONE_NEWNS), "unshare the mounts")
+
+
+def change_root(new_root: str) -> None:
+    """Make a mount the root, and unmount all that is not below it; OSError where that cannot be.
+
+    It cannot where the root is no mount, as in a chroot.
+    """
+    os.chdir(new_root)
+    _checked(_libc.syscall(_PIVOT_ROOT, b".", b"."), "change the root")
+    _checked(_libc.umount2(b".", _MNT_DETACH), "unmount the old root")
+    os.chdir("/")
 
 
 def unshare_network() -> None:

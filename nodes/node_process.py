@@ -11,7 +11,7 @@ from contracts.control import Done, Failed, Listen, Listening, Measure, Start, W
 from contracts.plan import NodeSpec, Plan
 from contracts.spool import Spool
 from contracts.training import Trainer
-from netem import probe, syscalls
+from netem import probe, rights, syscalls
 from nodes.compute import make_trainer
 from nodes.control import Control
 from nodes.devices import Device, OwnDevice, SharedDevice
@@ -60,6 +60,7 @@ def run_node(spec: NodeSpec, plan: Plan, run_dir: Path, spool: Spool, control: C
         syscalls.run_in_order_of_waking()
     while not isinstance(order := control.wait_for(Start, Listen, Measure), Start):
         _take_part_in_probe(control, order)
+    rights.give_up()
     context = NodeContext(spec, plan, run_dir, spool, control, Recorder(control), order.restarted)
     try:
         importlib.import_module(f"nodes.{spec.role}").run(context)
