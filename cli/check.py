@@ -16,12 +16,18 @@ NO_TESTS_SELECTED = 5  # pytest's exit code
 
 
 def run(arguments: list[str]) -> int:
-    """Run all steps and print one line for each at the end; return 0 only if none failed."""
+    """Run all steps and print one line for each at the end; return 0 only if none failed.
+
+    With --fuzz, try many bad inputs instead (tests/fuzz).
+    """
+    if arguments[:1] == ["--fuzz"]:
+        return _execute(["tests.fuzz", *arguments[1:]])
     own, extra = _split(arguments)
     parser = argparse.ArgumentParser(
         prog="metronome test",
         description="Run ruff, mypy and all tests.",
-        epilog="What follows -- goes to pytest: metronome test --fast -- -k wire",
+        epilog="What follows -- goes to pytest: metronome test --fast -- -k wire. "
+        "--fuzz [--count N] [--seed S] tries N bad inputs of each kind instead.",
     )
     parser.add_argument("--fast", action="store_true", help="leave out the emulation tests")
     parser.add_argument("--exitfirst", action="store_true", help="stop at the first failed step")

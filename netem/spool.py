@@ -40,6 +40,11 @@ class LockedSpool(Spool):
         try:
             self._held = _make_locked(self)
             self.create()
+        except FileExistsError:
+            raise BadInput(
+                f"{self.root}: is there already, and not this run's: somebody has taken its name; "
+                "remove it, or start the run again, under another process id"
+            ) from None
         except OSError as error:
             raise BadInput(
                 f"{place}: cannot be written to ({error.strerror}); "

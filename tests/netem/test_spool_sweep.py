@@ -142,6 +142,15 @@ def test_no_room_or_permission_is_one_sentence(
         LockedSpool("run")
 
 
+def test_a_name_that_somebody_has_taken_is_told_as_that(shared: Path) -> None:
+    own = LockedSpool("mine")
+    own.remove()
+    own.root.mkdir()
+
+    with pytest.raises(BadInput, match=r"is there already, and not this run's: somebody has taken"):
+        LockedSpool("mine")
+
+
 def test_removing_ends_the_remembered_session(
     shared: Path, session: "subprocess.Popen[bytes]"
 ) -> None:
