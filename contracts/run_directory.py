@@ -47,6 +47,8 @@ class RunDirectory:
     probes = Entry("probes.json")
     varying = Entry("varying.json")
     logs = Entry("logs")
+    # Where the network keeps the wall clock's time: models that the evaluator is too slow for.
+    waiting_models = Entry("waiting-models")
 
     def capture(self, link: str) -> Path:
         """Return the file of the packets that crossed a link, if that was asked for."""

@@ -14,7 +14,10 @@ DONE, REMEMBERED = "done", "remembered"
 
 ROUND_PREFIX = "round-"  # of the names of models for the evaluator, before the round's number
 
-_TASK, _RESULT, _ERROR, _MODEL = ".task", ".result", ".error", ".model"
+# Of every server at the top, models of at most so many rounds wait for the evaluator in the spool.
+ROUNDS_BEHIND = 10
+
+_TASK, _RESULT, _ERROR, _MODEL, _KEPT = ".task", ".result", ".error", ".model", ".kept"
 
 
 class Spool:
@@ -99,9 +102,23 @@ class Spool:
         number = model.stem.removeprefix(ROUND_PREFIX)
         return int(number) if number.isdigit() else -1
 
-    def models_to_evaluate(self) -> list[Path]:
-        """Return the models that wait for the evaluator, oldest first."""
-        return _oldest_first(self.evaluate, _MODEL)
+    def models_to_evaluate(self, overflow: Path | None = None) -> list[Path]:
+        """Return the models that wait for the evaluator, oldest first; also those in `overflow`."""
+        return _oldest_first(self.evaluate, _MODEL, overflow)
+
+    def models_kept(self) -> list[Path]:
+        """Return the models that were evaluated, but whose round still lacks others."""
+        return _oldest_first(self.evaluate, _KEPT)
+
+    @staticmethod
+    def kept(model: Path) -> Path:
+        """Return the name of a model's file while the average of its round is incomplete."""
+        return model.with_suffix(_KEPT)
+
+    @staticmethod
+    def taken_back(kept: Path) -> Path:
+        """Return the name of a kept model's file once it is to be evaluated again."""
+        return kept.with_suffix(_MODEL)
 
     def verdict(self, round: int) -> Path:
         """Return the file that says whether a round's model reached the accuracy to stop at."""
@@ -121,10 +138,11 @@ def unfinished(path: Path) -> Path:
     return path.with_name(f".{path.name}")
 
 
-def _oldest_first(directory: Path, ending: str) -> list[Path]:
+def _oldest_first(directory: Path, ending: str, other: Path | None = None) -> list[Path]:
     """Return the finished files with this ending, oldest first; by name if equally old."""
     found = []
-    for path in directory.iterdir():
+    there = other is not None and other.is_dir()
+    for path in (*directory.iterdir(), *(other.iterdir() if other and there else ())):
         if path.name.endswith(ending) and not path.name.startswith("."):
             try:
                 found.append((path.stat().st_mtime_ns, path.name, path))

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
+from contracts.storage import about
+
 
 @dataclass(frozen=True)
 class Status:
@@ -112,7 +114,7 @@ _BY_PHASE: Mapping[str, type[Status]] = {
 def append(path: Path, status: Status) -> None:
     """Add a record to status.jsonl."""
     # Closing the file is what makes it visible outside the guest, without a costly fsync.
-    with path.open("a", encoding="utf-8") as file:
+    with about(path), path.open("a", encoding="utf-8") as file:
         file.write(json.dumps({"phase": status.phase, **dataclasses.asdict(status)}) + "\n")
 
 

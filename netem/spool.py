@@ -19,15 +19,13 @@ import psutil
 
 from contracts.errors import BadInput
 from contracts.plan import Plan
-from contracts.spool import Spool
+from contracts.spool import ROUNDS_BEHIND, Spool
 from netem import places
 
 _PREFIX = "metronome"
 _LONGEST_NAME = 60
 _LONGEST_SOCKET = 107  # characters of the path of a socket, which the guest puts into the spool
 _ROOM = 8 << 20  # for what every run puts there
-# Models that wait for the evaluator, of each server at the top: it may lag behind by some rounds.
-_ROUNDS_BEHIND = 10
 
 
 class LockedSpool(Spool):
@@ -65,10 +63,12 @@ class LockedSpool(Spool):
 def room_needed(plan: Plan) -> int:
     """Return how many bytes this plan may have in its spool at once.
 
-    Every node may have a task waiting and a result, or a checkpoint.
+    Every node may have a task waiting and a result, or a checkpoint. Of every server at the top
+    some rounds' models may wait for the evaluator, and as many for those to average them with.
     """
     held = max(plan.model_bytes, plan.update_bytes) + plan.supply_bytes
-    waiting = min(plan.rounds + 1, _ROUNDS_BEHIND) * len(plan.tops)
+    tops = len(plan.tops)
+    waiting = min(plan.rounds + 1, ROUNDS_BEHIND) * (tops if tops == 1 else 2 * tops)
     return _ROOM + 2 * len(plan.nodes) * held + waiting * plan.model_bytes
 
 

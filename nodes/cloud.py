@@ -16,6 +16,7 @@ from contracts.spool import ROUND_PREFIX
 from learning.training.learning_rate import learning_rate_in
 from nodes.checkpoint import Checkpoint
 from nodes.compute import Computer
+from nodes.evaluation_queue import model_file
 from nodes.node_process import NodeContext
 from nodes.recorder import now
 from nodes.rounds import RoundServer
@@ -125,5 +126,5 @@ def submit_for_evaluation(context: NodeContext, round: int, model: Tensors) -> N
     if context.spec.children:
         meta[EVALUATED_OF] = several  # the average of that many models is evaluated too
     name = name_of_top(f"{ROUND_PREFIX}{round:05d}", context.spec.name, several)
-    path = context.spool.model_to_evaluate(name)
+    path = model_file(context.plan, context.run_dir, context.spool, context.spec.name, name)
     write_file(path, Message(Kind.EVALUATE, context.spec.name, round, meta, model))

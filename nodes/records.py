@@ -13,6 +13,7 @@ from contracts.plan import Plan
 from contracts.run_directory import RunDirectory
 from contracts.spool import Spool
 from contracts.status import Status
+from contracts.storage import about
 from contracts.tables import (
     ATTACHMENT,
     BACKGROUND_COLUMNS,
@@ -27,7 +28,7 @@ from netem.counters import LinkCounters
 
 def _append(path: Path, text: str) -> None:
     # Closing the file is what makes it visible outside the guest, without a costly fsync.
-    with path.open("a", encoding="utf-8") as file:
+    with about(path), path.open("a", encoding="utf-8") as file:
         file.write(text)
 
 

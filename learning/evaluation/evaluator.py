@@ -4,22 +4,26 @@ python -m learning.evaluation.evaluator --run RUN --spool SPOOL takes the models
 evaluate directory, oldest first, and appends one line for each to RUN/evaluations.jsonl. If a round
 has models from several edge servers, it adds a line for their average; at the rounds chosen by the
 scenario, it adds a line for the dissimilarity of gradients at the global model.
+
+A model is removed only once all its lines are written. So an evaluator that died is followed by
+another one, which goes on with the model that it was at.
 """
 
-import json
 import math
 import os
-from collections.abc import Callable, Collection, Iterator
-from functools import cache
+from collections.abc import Callable, Collection
+from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from contracts.evaluations import AVERAGE, DISSIMILARITY, GLOBAL
 from contracts.messages import EVALUATED_KEY, EVALUATED_OF, EVALUATED_ROUND
 from contracts.run_directory import RunDirectory
-from contracts.spool import DONE, REMEMBERED, Spool, write_verdict
+from contracts.spool import DONE, REMEMBERED, ROUNDS_BEHIND, Spool, write_verdict
+from contracts.storage import about
 from learning.evaluation.figures import Dissimilarity, Scores
 from learning.evaluation.round_averages import RoundAverages
+from learning.evaluation.written_lines import Line, WrittenLines
 from learning.remembering.memory import Figures, Memory
 from learning.training.run_data import learning_settings
 from learning.workers.host_process import ParentProcess, argument_parser, run_until_stopped
@@ -29,7 +33,6 @@ from protocols.wire import Refused, read_file
 if TYPE_CHECKING:
     from learning.training.context import TrainingContext
 
-Line = dict[str, Any]
 Found = TypeVar("Found")
 
 
@@ -50,36 +53,38 @@ class Evaluator:
         memory: Memory | None = None,
         target: float | None = None,
         weights: Collection[str] | None = None,
+        overflow: Path | None = None,
     ) -> None:
-        self._spool = spool
-        self._lines = lines
+        self._spool, self._overflow = spool, overflow
+        self._lines = WrittenLines(lines)
         self._context, self._memory, self._target = context, memory, target
         self._weights = weights  # the names of the model's own tensors; None: all are
         self._averages = averages or RoundAverages()
         self._every = dissimilarity_every
+        self._kept: dict[int, list[Path]] = {}  # by round, models whose average lacks others
+        for path in spool.models_kept():
+            path.rename(spool.taken_back(path))  # whoever averaged them has died
 
     def step(self) -> bool:
         """Evaluate the oldest model; return whether there was one."""
-        for path in self._spool.models_to_evaluate()[:1]:
-            for line in self._evaluated(path):
-                text = json.dumps(line, allow_nan=False)
-                with self._lines.open("a", encoding="utf-8") as file:
-                    file.write(f"{text}\n")
-            path.unlink()
+        for path in self._spool.models_to_evaluate(self._overflow)[:1]:
+            self._evaluate(path)
             return True
         return False
 
-    def _evaluated(self, path: Path) -> Iterator[Line]:
-        """Yield the model's line, then those for the average and the dissimilarity, if due."""
+    def _evaluate(self, path: Path) -> None:
+        """Write the model's line, then those for the average and the dissimilarity, if due."""
         try:
             message = read_file(path)
             round, key = message.meta[EVALUATED_ROUND], message.meta[EVALUATED_KEY]
             of = message.meta.get(EVALUATED_OF)
         except (Refused, KeyError, ValueError) as error:
-            yield _failed(None, path.stem, _reason(error))
+            reason = _reason(error)
+            self._lines.once(None, path.stem, lambda: _failed(None, path.stem, reason))
             if self._target is not None:
                 # The cloud waits for a verdict. On a refusal the round is known from the name only.
                 write_verdict(self._spool, self._spool.round_of(path), reached=False)
+            path.unlink()
             return
         tensors = {
             name: tensor
@@ -87,16 +92,30 @@ class Evaluator:
             if self._weights is None or name in self._weights
         }
         line = self._line(round, key, tensors)
-        yield line
         if self._target is not None and key == GLOBAL:
             reached = (line["accuracy"] or 0.0) >= self._target
             write_verdict(self._spool, round, reached)
-        if "error" in line:
-            return
-        if of is not None and of >= 2:
-            yield from self._averaged(round, key, of, tensors)
-        if self._every and key == GLOBAL and round % self._every == 0:
-            yield self._dissimilarity(round, tensors)
+        good = "error" not in line
+        if good and of is not None and of >= 2:
+            self._average(round, key, of, tensors)
+        if good and self._every and key == GLOBAL and round % self._every == 0:
+            self._lines.once(round, DISSIMILARITY, lambda: self._dissimilarity(round, tensors))
+        if good and of is not None and self._averages.lacks_others(round):
+            self._keep(round, path, of)
+        else:
+            path.unlink()
+
+    def _keep(self, round: int, path: Path, of: int) -> None:
+        """Keep a model until its average is written, should this process die; within a bound."""
+        kept = self._spool.kept(path)
+        path.rename(kept)
+        self._kept.setdefault(round, []).append(kept)
+        if sum(map(len, self._kept.values())) > ROUNDS_BEHIND * of:
+            self._let_go(next(iter(self._kept)))
+
+    def _let_go(self, round: int) -> None:
+        for path in self._kept.pop(round, []):
+            path.unlink()
 
     def _dissimilarity(self, round: int, tensors: Tensors) -> Line:
         known = self._memory.dissimilarity(tensors, Dissimilarity) if self._memory else None
@@ -108,13 +127,21 @@ class Evaluator:
             "g_squared": _finite(found.g_squared),
         }
 
-    def _averaged(self, round: int, key: str, of: int, tensors: Tensors) -> list[Line]:
+    def _average(self, round: int, key: str, of: int, tensors: Tensors) -> None:
         mean = self._averages.add(round, key, of, tensors)
-        lines = [] if mean is None else [self._line(round, AVERAGE, mean)]
+        if mean is not None:
+            self._line(round, AVERAGE, mean)
+            self._let_go(round)
         late = "not all models of this round came before there was no room to wait for them"
-        return lines + [_failed(other, AVERAGE, late) for other in self._averages.drop_oldest()]
+        for other in self._averages.drop_oldest():
+            self._lines.once(other, AVERAGE, partial(_failed, other, AVERAGE, late))
+            self._let_go(other)
 
     def _line(self, round: int, key: str, tensors: Tensors) -> Line:
+        """Write the line of one model."""
+        return self._lines.once(round, key, lambda: self._scores(round, key, tensors))
+
+    def _scores(self, round: int, key: str, tensors: Tensors) -> Line:
         """Evaluate one model; if that fails, the line says why, and evaluation goes on."""
         known = self._memory.evaluation(tensors, Scores) if self._memory else None
         try:
@@ -137,8 +164,9 @@ class Evaluator:
             found = compute()
             if known is not None:
                 known.keep(found)
-        with self._spool.evaluator_stats.open("a") as stats:
-            stats.write(f"{how}\n")
+        stats = self._spool.evaluator_stats
+        with about(stats), stats.open("a") as file:
+            file.write(f"{how}\n")
         return found
 
 
@@ -192,6 +220,7 @@ def main() -> None:
         memory=memory,
         target=settings.get("stop_at"),
         weights=set(read_file(files.initial_model).tensors),
+        overflow=files.waiting_models,
     )
     run_until_stopped(spool.stop_evaluator.exists, evaluator.step, parent)
 

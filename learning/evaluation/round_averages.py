@@ -38,6 +38,10 @@ class RoundAverages:
         self._close(round)
         return mean.mean()
 
+    def lacks_others(self, round: int) -> bool:
+        """Return whether this round has begun and waits for more models."""
+        return round in self._means
+
     def drop_oldest(self) -> list[int]:
         """Drop the rounds begun first until the rest fits in memory; return the dropped rounds.
 

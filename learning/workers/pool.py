@@ -6,6 +6,7 @@ Nothing here imports torch, so that nodes start quickly.
 import os
 import time
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 from contracts.spool import Spool
@@ -25,12 +26,13 @@ def sleep_pauses(deadline_seconds: float) -> Iterator[None]:
         yield
 
 
+@cache
 def clockless_pauses(path: Path) -> Pauses:
     """Make pauses that take a moment on the host and no time on a guest's clock.
 
     `path` is a file in the spool, which each pause syncs: that makes the guest wait for the host.
     The pauses read no clock, because reading it may move it, so they do not end by themselves; the
-    runner outside bounds them.
+    runner outside bounds them. A process opens each path once, however often it waits.
     """
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
 

@@ -1,24 +1,23 @@
 """The pool of workers on the host: starts them, replaces those that die, and ends them."""
 
-import os
-import signal
+import contextlib
 import subprocess
 import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from contracts.project import ROOT
 from contracts.run_directory import RunDirectory
 from contracts.spool import Spool
 from contracts.trained import Counts
+from learning.workers.started_process import StartedProcess
 from learning.workers.task_files import write_error
 
-# How long a worker may take to end in each of three ways. Nobody needs what it does by then, so the
-# first two are short; a killed one has to give its memory back, which takes a slow host a while.
+# How long a worker may take to end when it is asked to, and when it is terminated. By then, nobody
+# needs what it does.
 _ASKED_SECONDS = _TERMINATED_SECONDS = 2.0
-_KILLED_SECONDS = 60.0
-LOG_TAIL_CHARACTERS = 300
+# One thread each: there is a worker per core.
+_ENVIRONMENT = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 
 class PoolBroken(Exception):
@@ -27,12 +26,10 @@ class PoolBroken(Exception):
 
 @dataclass(slots=True)
 class _Worker:
-    """A worker's process, and the sizes of its log and statistics when it started."""
+    """A worker's process, and the size of its statistics when it started."""
 
     index: int
-    process: subprocess.Popen[bytes]
-    log: Path
-    log_start: int
+    process: StartedProcess
     stats_start: int
     idle_deaths: int = 0  # consecutive deaths at this index without taking a job
 
@@ -72,7 +69,7 @@ class WorkerPool:
     def check(self) -> None:
         """Replace workers that died. Call this a few times a second; it does not wait."""
         for position, worker in enumerate(self._workers):
-            if worker.process.poll() is None:
+            if worker.process.alive():
                 continue
             claims = self.spool.claims(worker.index)
             for job in claims:
@@ -80,9 +77,18 @@ class WorkerPool:
             idle = not claims and _size(self.spool.stats(worker.index)) == worker.stats_start
             idle_deaths = worker.idle_deaths + 1 if idle else 0
             if idle_deaths == 2:
-                raise PoolBroken(f"worker {worker.index} does not start: {_cause_of_death(worker)}")
+                why = worker.process.cause_of_death()
+                raise PoolBroken(f"worker {worker.index} does not start: {why}")
             self._workers[position] = self._launch(worker.index)
             self._workers[position].idle_deaths = idle_deaths
+
+    def replace(self, index: int) -> None:
+        """End a worker that does not get on, through no fault of its job, and start another one."""
+        worker = self._workers[index]
+        worker.process.kill()
+        for job in self.spool.claims(index):
+            self._put_back(job, worker)
+        self._workers[index] = self._launch(index)
 
     def ready(self) -> bool:
         """Return whether every worker has loaded its data."""
@@ -90,16 +96,15 @@ class WorkerPool:
 
     def stop(self) -> None:
         """End all workers: ask them to stop, then terminate, then kill."""
-        self.spool.stop_workers.touch()
-        self._join(_ASKED_SECONDS)
-        for end, seconds in (
-            (signal.SIGTERM, _TERMINATED_SECONDS),
-            (signal.SIGKILL, _KILLED_SECONDS),
-        ):
-            for worker in self._workers:
-                if worker.process.poll() is None:
-                    worker.process.send_signal(end)
-            self._join(seconds)
+        with contextlib.suppress(OSError):  # the disk may be full, or the spool gone
+            self.spool.stop_workers.touch()
+            self._join(_ASKED_SECONDS)
+        for worker in self._workers:
+            if worker.process.alive():
+                worker.process.process.terminate()
+        self._join(_TERMINATED_SECONDS)
+        for worker in self._workers:
+            worker.process.kill()
         self._workers = []
 
     def busy_seconds(self) -> float:
@@ -119,52 +124,38 @@ class WorkerPool:
         log.parent.mkdir(exist_ok=True)
         command = [self._python, "-m", "learning.workers.worker", "--index", str(index)]
         command += ["--run", str(self._run_dir), "--spool", str(self.spool.root)]
-        command += ["--nice", str(self._nice), "--parent", str(os.getpid())]
-        log_start = _size(log)
-        with log.open("ab") as output:
-            process = subprocess.Popen(
-                command,
-                cwd=ROOT,
-                # One thread each: there is a worker per core.
-                env=os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
-                start_new_session=True,  # Ctrl-C reaches the runner only, which then stops the pool
-            )
-        return _Worker(index, process, log, log_start, _size(self.spool.stats(index)))
+        command += ["--nice", str(self._nice)]
+        process = StartedProcess(command, log, _ENVIRONMENT)
+        return _Worker(index, process, _size(self.spool.stats(index)))
 
     def _give_back(self, job: str, worker: _Worker) -> None:
         claimed = self.spool.claimed(job, worker.index)
-        if self.spool.result(job).exists() or self.spool.error(job).exists():
-            claimed.unlink()  # it died after answering, before removing its claim
-        elif job in self._died_once:
-            reason = f"job {job} failed: its worker died twice, at last {_cause_of_death(worker)}"
-            write_error(self.spool.error(job), reason)
-            claimed.unlink()
-        else:
+        if job not in self._died_once:
             self._died_once.add(job)
+            self._put_back(job, worker)
+            return
+        if not self._answered(job):
+            why = worker.process.cause_of_death()
+            reason = f"job {job} failed: its worker died twice, at last {why}"
+            write_error(self.spool.error(job), reason)
+        claimed.unlink()
+
+    def _put_back(self, job: str, worker: _Worker) -> None:
+        claimed = self.spool.claimed(job, worker.index)
+        if self._answered(job):
+            claimed.unlink()  # it died after answering, before removing its claim
+        else:
             claimed.rename(self.spool.task(job))
+
+    def _answered(self, job: str) -> bool:
+        return self.spool.result(job).exists() or self.spool.error(job).exists()
 
     def _join(self, seconds: float) -> None:
         deadline = time.monotonic() + seconds
         for worker in self._workers:
-            try:
-                worker.process.wait(max(0.0, deadline - time.monotonic()))
-            except subprocess.TimeoutExpired:
-                continue
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                worker.process.process.wait(max(0.0, deadline - time.monotonic()))
 
 
 def _size(path: Path) -> int:
     return path.stat().st_size if path.exists() else 0
-
-
-def _cause_of_death(worker: _Worker) -> str:
-    """Describe how the worker died, with the end of its log."""
-    code = worker.process.returncode
-    how = f"of signal {-code}, {signal.strsignal(-code)}" if code < 0 else f"with exit code {code}"
-    with worker.log.open("rb") as file:
-        file.seek(worker.log_start)
-        lines = file.read().decode(errors="replace").split("\n")
-    words = " | ".join(line.strip() for line in lines if line.strip())
-    return f"{how}; {worker.log} ends: {words[-LOG_TAIL_CHARACTERS:] or 'nothing'}"

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from contracts.messages import Kind
 from contracts.spool import unfinished
+from contracts.storage import about
 from contracts.training import Result, Task
 from protocols.wire import Expected, Message, read_file, write_file
 
@@ -39,5 +40,6 @@ def read_result(path: Path) -> Result:
 def write_error(path: Path, sentence: str) -> None:
     """Write why a job failed, under a temporary name and then renamed."""
     aside = unfinished(path)
-    aside.write_text(sentence, encoding="utf-8")
-    aside.rename(path)
+    with about(path):
+        aside.write_text(sentence, encoding="utf-8")
+        aside.rename(path)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from contracts.spool import DONE, REMEMBERED, Spool
+from contracts.storage import about
 from contracts.training import Result, Task, TrainingFailed
 from learning.remembering.memory import Lookup, Memory
 from learning.workers.host_process import ParentProcess, argument_parser, run_until_stopped
@@ -113,9 +114,10 @@ class Worker:
         return result
 
     def _write(self, job: str, result: Result, how: str) -> None:
-        with self._spool.stats(self._index).open("a") as stats:
-            stats.write(f"{result.host_seconds:.6f} {how}\n")
+        stats = self._spool.stats(self._index)
         try:
+            with about(stats), stats.open("a") as file:
+                file.write(f"{result.host_seconds:.6f} {how}\n")
             write_result(self._spool.result(job), job, result)
         except (OSError, ValueError) as error:
             raise TrainingFailed(f"job {job}: its result was not written: {error}") from error

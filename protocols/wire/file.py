@@ -1,9 +1,11 @@
 """Messages as files: a magic number, the frames' lengths, and each frame at a 64-byte boundary."""
 
+import contextlib
 import os
 import struct
 from pathlib import Path
 
+from contracts.storage import about
 from protocols.wire.codec import decode, encode
 from protocols.wire.header import MAX_TENSORS
 from protocols.wire.message import Expected, Message, Refused
@@ -24,11 +26,12 @@ def write_file(path: Path, message: Message) -> None:
     pieces = to_pieces(message)
     aside = path.with_name(f".{path.name}")
     try:
-        with aside.open("wb") as file:
+        with about(path), aside.open("wb") as file:
             file.writelines(pieces)
         os.rename(aside, path)
     except OSError:
-        aside.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            aside.unlink(missing_ok=True)
         raise
 
 
