@@ -18,16 +18,19 @@ NO_TESTS_SELECTED = 5  # pytest's exit code
 def run(arguments: list[str]) -> int:
     """Run all steps and print one line for each at the end; return 0 only if none failed.
 
-    With --fuzz, try many bad inputs instead (tests/fuzz).
+    With --fuzz, try many bad inputs instead (tests/fuzz); with --faults, disturb real runs
+    (tests/faults).
     """
-    if arguments[:1] == ["--fuzz"]:
-        return _execute(["tests.fuzz", *arguments[1:]])
+    for option, package in (("--fuzz", "tests.fuzz"), ("--faults", "tests.faults")):
+        if arguments[:1] == [option]:
+            return _execute([package, *arguments[1:]])
     own, extra = _split(arguments)
     parser = argparse.ArgumentParser(
         prog="metronome test",
         description="Run ruff, mypy and all tests.",
         epilog="What follows -- goes to pytest: metronome test --fast -- -k wire. "
-        "--fuzz [--count N] [--seed S] tries N bad inputs of each kind instead.",
+        "--fuzz [--count N] [--seed S] tries N bad inputs of each kind instead. "
+        "--faults [--seed S] [--count N] disturbs real runs instead (docs/reliability.md).",
     )
     parser.add_argument("--fast", action="store_true", help="leave out the emulation tests")
     parser.add_argument("--exitfirst", action="store_true", help="stop at the first failed step")
