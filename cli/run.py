@@ -109,8 +109,9 @@ def execute(
                 drawing.join()
         from reports.finish import finish
 
+        found = runner.records or prepared.run_dir
         summary = finish(
-            prepared.run_dir,
+            found,
             RunFacts(
                 name=scenario.name,
                 variant=scenario.variant,
@@ -132,13 +133,14 @@ def execute(
             ),
         )
     if scenario.compute.remember:
-        ledger.add(runner.trainings, runner.evaluations)
+        with contextlib.suppress(OSError):  # it only adds to a total
+            ledger.add(runner.trainings, runner.evaluations)
+    failure = summary.failure
     console.print(result_table(summary))
-    console.print(f"records: {escape(str(prepared.run_dir))}", soft_wrap=True)
-    if failure is not None and scenario.clock == "virtual":
-        console.print(
-            f"to go on: ./metronome resume {escape(str(prepared.run_dir))}", soft_wrap=True
-        )
+    if runner.records is not None:
+        console.print(f"records: {escape(str(found))}", soft_wrap=True)
+    if runner.records is not None and failure is not None and scenario.clock == "virtual":
+        console.print(f"to go on: ./metronome resume {escape(str(found))}", soft_wrap=True)
     if failure == "interrupted":
         raise KeyboardInterrupt
     if failure:

@@ -1,8 +1,11 @@
 """Turn a run's raw records into its tables, summary, figures and page, even if it failed."""
 
+import dataclasses
+from collections.abc import Callable
 from pathlib import Path
 
 from contracts.events import Phase
+from contracts.storage import describe
 from reports import wording
 from reports.figures.accuracy import draw_accuracy
 from reports.figures.cells import draw_cells
@@ -28,21 +31,50 @@ def finish(run_dir: Path, facts: RunFacts) -> Summary:
     This sorts events.jsonl and writes rounds.csv, summary.json, the figures and report.html. Runs
     on cells also get cells.csv, runs in which clients move get handovers.csv and membership.csv,
     and runs that measure gradients get dissimilarity.csv. Called by `cli.run` when a run ends, well
-    or not.
+    or not. What cannot be written becomes the summary's failure, unless there is one already.
     """
     records = RunRecords(run_dir, summary={})
-    files, rows = records.files, records.rounds
-    write_events(files.events, records.events)
-    write_rounds(files.rounds, rows)
+    files = records.files
     summary = summarise(facts, records)
-    summary.write(files.summary)
     records.summary = summary.fields()
+    writing = _Writing()
+    if facts.failure is not None:  # perhaps there is no room for more than this
+        writing.attempt(lambda: summary.write(files.summary))
+    writing.attempt(lambda: write_events(files.events, records.events))
+    writing.attempt(lambda: write_rounds(files.rounds, records.rounds))
+    writing.attempt(lambda: _draw_and_tabulate(records, summary))
+    writing.attempt(lambda: write_report(files.report, [records]))
+    if facts.failure is None:
+        # Last, because whoever finds it takes the run for finished.
+        summary = dataclasses.replace(summary, failure=writing.trouble)
+        writing.attempt(lambda: summary.write(files.summary))
+        summary = dataclasses.replace(summary, failure=writing.trouble)
+    return summary
+
+
+class _Writing:
+    """Steps of writing, and what was wrong with the first that failed."""
+
+    def __init__(self) -> None:
+        self.trouble: str | None = None
+
+    def attempt(self, step: Callable[[], None]) -> None:
+        """Take a step; one that fails does not keep the others from being taken."""
+        try:
+            step()
+        except OSError as error:
+            self.trouble = self.trouble or describe(error)
+
+
+def _draw_and_tabulate(records: RunRecords, summary: Summary) -> None:
+    """Write the figures, and the tables that only some runs have."""
+    files, rows = records.files, records.rounds
     links = wording.links(records.plan) if records.plan else ""
     draw_accuracy(
         files.accuracy_figure, summary, rows, links, records.evaluated_models, records.events
     )
     if not files.data_figure.exists():
-        draw_holdings(summary.name, run_dir)
+        draw_holdings(summary.name, records.directory)
     elapsed = {row.round: row.elapsed for row in rows}
     if records.cells:
         write_cells(files.cells, records.cells, elapsed)
@@ -50,8 +82,6 @@ def finish(run_dir: Path, facts: RunFacts) -> Summary:
     report_dissimilarity(files, summary.name, records.evaluations, elapsed)
     _report_moves(records, summary)
     _draw_decisions(records, summary)
-    write_report(files.report, [records])
-    return summary
 
 
 def draw_holdings(name: str, run_dir: Path) -> None:

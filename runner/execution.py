@@ -1,30 +1,31 @@
 """Executes a prepared run: starts workers, evaluator and network, follows them, cleans up."""
 
 import contextlib
-import os
+import errno
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from contracts import status
-from contracts.project import ROOT
+from contracts import status, storage
 from contracts.run_directory import RunDirectory
-from contracts.spool import Spool
+from contracts.spool import ROUNDS_BEHIND, Spool
 from contracts.status import Status
 from contracts.trained import Counts
+from learning.evaluation.supervisor import EvaluatorSupervisor
 from learning.training.run_data import learning_settings
 from learning.user_cache import cache_dir
-from learning.workers.supervisor import PoolBroken, WorkerPool
+from learning.workers.supervisor import WorkerPool
 from netem import backends
 from netem.guest.spinning import SpinWatch
 from netem.spool import LockedSpool, room_needed
 from runner.json_lines import tail
 from runner.preparation import PreparedRun
+from runner.storage_watch import StorageWatch
+from runner.watchdog import EvaluatorBroken, NetworkStalled, PoolBroken, Watchdog
 
 _POLL_SECONDS = 0.1
 _WORKERS_NICE = 5
@@ -71,8 +72,9 @@ class HostTimes:
 class Runner:
     """Executes one run, and stops and removes all it started, however the run ends.
 
-    Afterwards `lost` names the nodes that were given up, `host` says where host time went, and
-    `trainings` and `evaluations` how many of them were remembered.
+    Afterwards `lost` names the nodes that were given up, `host` says where host time went,
+    `trainings` and `evaluations` how many of them were remembered, and `records` where the run's
+    directory is, should somebody have renamed it; None if it is gone.
     """
 
     def __init__(
@@ -87,6 +89,7 @@ class Runner:
         self.lost: list[str] = []
         self.host = HostTimes()
         self.trainings = self.evaluations = Counts()
+        self.records: Path | None = prepared.run_dir
 
     def run(self, interactive: bool = False, captures: Sequence[str] = ()) -> None:
         """Execute the run; RunFailed with the cause if a node, worker, link or guest fails.
@@ -99,12 +102,15 @@ class Runner:
         # On the wall clock the network has priority: its timers are what is measured.
         nice = _WORKERS_NICE if self._prepared.plan.clock == "wall" else 0
         pool = WorkerPool(self._run_dir, spool, self._workers, nice=nice)
-        evaluator: subprocess.Popen[bytes] | None = None
+        evaluator = EvaluatorSupervisor(self._run_dir, spool)
+        never_idle = self._prepared.plan.clock == "virtual" and not interactive
+        watchdog = Watchdog(pool, evaluator, spool, never_idle, self._display.note)
+        places = StorageWatch(self._run_dir, spool.root, self._backend.memory_at())
         launcher: subprocess.Popen[bytes] | None = None
         try:
             if self._prepared.plan.trainer == "pool":
                 pool.start()
-            evaluator = self._start_evaluator(spool)
+            evaluator.start()
             log = self._files.network_log
             if interactive:
                 spool.interactive.touch()
@@ -114,23 +120,26 @@ class Runner:
             launcher = self._backend.start(self._run_dir, spool, log, interactive, readable)
             if not interactive:
                 spool.remember_session(launcher.pid)
-            self._follow(launcher, pool, evaluator, spool)
+            watchdog.network_started(launcher.pid)
+            self._follow(launcher, pool, watchdog, places, spool)
             self.host.pool = pool.busy_seconds()
-            self._finish_evaluations(evaluator, spool)
-        except PoolBroken as error:
-            raise RunFailed(str(error)) from None
+            self._finish_evaluations(evaluator, watchdog, places, spool)
+        except (RunFailed, PoolBroken, EvaluatorBroken, NetworkStalled) as error:
+            raise RunFailed(places.trouble() or str(error)) from None
+        except OSError as error:
+            raise RunFailed(places.trouble() or storage.describe(error)) from None
         finally:
             # A second Ctrl-C must not interrupt the clean-up.
             ends = (signal.SIGINT, signal.SIGTERM)
             before = [signal.signal(number, signal.SIG_IGN) for number in ends]
             if launcher is not None:
                 self._backend.end(launcher)
-            if evaluator is not None:
-                evaluator.kill()
-                evaluator.wait()
+            evaluator.stop()
             pool.stop()
             self._count(pool, spool)
             spool.remove()
+            self.records = places.run_directory()
+            places.close()
             for number, handler in zip(ends, before, strict=True):
                 signal.signal(number, handler)
 
@@ -147,30 +156,10 @@ class Runner:
         found = [cache_dir() / "data", cache_dir() / "native", *Path("/dev").glob("nvidia*")]
         return [*found, Path(given)] if given else found
 
-    def _start_evaluator(self, spool: Spool) -> "subprocess.Popen[bytes]":
-        command = [sys.executable, "-m", "learning.evaluation.evaluator"]
-        command += [
-            "--run",
-            str(self._run_dir),
-            "--spool",
-            str(spool.root),
-            "--parent",
-            str(os.getpid()),
-        ]
-        with self._files.evaluator_log.open("wb") as log:
-            return subprocess.Popen(
-                command,
-                cwd=ROOT,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-            )
-
     def _count(self, pool: WorkerPool, spool: Spool) -> None:
         """Take down how much was remembered, before the spool goes."""
-        self.trainings = pool.counts()
         with contextlib.suppress(OSError):
+            self.trainings = pool.counts()
             self.evaluations = Counts.of(spool.evaluator_stats.read_text().splitlines())
         self._tell_of_trouble(spool)
 
@@ -184,7 +173,8 @@ class Runner:
         self,
         launcher: "subprocess.Popen[bytes]",
         pool: WorkerPool,
-        evaluator: "subprocess.Popen[bytes]",
+        watchdog: Watchdog,
+        places: StorageWatch,
         spool: Spool,
     ) -> None:
         """Follow the launcher until it is done; RunFailed when it failed or is gone."""
@@ -200,6 +190,7 @@ class Runner:
                     watch.reset()  # the launcher got on: nothing is spinning
                 if isinstance(record, status.Training):
                     self.host.startup = self._lap_seconds()
+                    watchdog.training_began(self.host.startup)
                     if watch is not None:
                         watch.training_began(self.host.startup)
                 if isinstance(record, status.Done | status.Failed):
@@ -215,10 +206,10 @@ class Runner:
                 self._display.status(record)
             if gone:
                 raise RunFailed(self._describe_early_end(launcher))
-            pool.check()
+            if trouble := places.trouble():
+                raise RunFailed(trouble)
+            watchdog.check()
             self._tell_of_trouble(spool)
-            if self._prepared.plan.stop_at is not None and evaluator.poll() is not None:
-                raise RunFailed(_ended_early(evaluator))  # the cloud waits for its verdicts
             if not spool.workers_ready.exists():
                 self._check_for_workers(pool, spool, time.monotonic() - began)
             self._display.tick()
@@ -234,8 +225,9 @@ class Runner:
             )
 
     def _check_for_spinning(self, watch: SpinWatch, spool: Spool) -> None:
-        verdicts = self._prepared.plan.stop_at is not None and spool.models_to_evaluate()
-        if not spool.workers_ready.exists() or any(spool.jobs.iterdir()) or verdicts:
+        plan, models = self._prepared.plan, len(spool.models_to_evaluate())
+        awaited = models >= (ROUNDS_BEHIND * len(plan.tops) if plan.stop_at is None else 1)
+        if not spool.workers_ready.exists() or any(spool.jobs.iterdir()) or awaited:
             watch.reset()  # the guest may be waiting for these, and does so without a pause
         elif name := watch.spinning_process():
             raise RunFailed(
@@ -250,14 +242,23 @@ class Runner:
             self._display.evaluation(line)
         return bool(lines)
 
-    def _finish_evaluations(self, evaluator: "subprocess.Popen[bytes]", spool: Spool) -> None:
+    def _finish_evaluations(
+        self,
+        evaluator: EvaluatorSupervisor,
+        watchdog: Watchdog,
+        places: StorageWatch,
+        spool: Spool,
+    ) -> None:
         """Wait until the last models are evaluated, as long as the evaluator makes progress."""
         spool.stop_evaluator.touch()
         self._display.evaluating()
         gradients = self._prepared.scenario.task.dissimilarity_every is not None
         patience = _DISSIMILARITY_SECONDS if gradients else _EVALUATION_SECONDS
         deadline = time.monotonic() + patience
-        while (code := evaluator.poll()) is None:
+        while not evaluator.finished():
+            if trouble := places.trouble():
+                raise RunFailed(trouble)
+            watchdog.check()
             if self._show_evaluations():
                 deadline = time.monotonic() + patience
             if time.monotonic() > deadline:
@@ -266,16 +267,16 @@ class Runner:
             time.sleep(_POLL_SECONDS)
         self._show_evaluations()
         self._display.tick()
-        if code != 0:
-            raise RunFailed(_ended_early(evaluator))
 
     def _describe_early_end(self, launcher: "subprocess.Popen[bytes]") -> str:
-        log = self._files.network_log
+        log, code = self._files.network_log, launcher.returncode
+        if self._backend.memory_at() is not None and code == errno.ENOSPC:
+            return (
+                f"{self._backend.memory_at()}: no room was left for the guest's memory; somebody "
+                "else has filled it; free some, or set TMPDIR to a directory with room"
+            )
         lines = log.read_text(errors="replace").strip().splitlines() if log.exists() else []
         last = lines[-1] if lines else "it said nothing"
-        where = f"{self._backend.name} network ended by itself (code {launcher.returncode})"
-        return f"the {where}: {last}; see {log}"
-
-
-def _ended_early(evaluator: "subprocess.Popen[bytes]") -> str:
-    return f"the evaluator ended with code {evaluator.returncode}; see logs/evaluator.log"
+        how = f"was ended by signal {-code}, {signal.strsignal(-code)}" if code < 0 else "ended"
+        by_itself = "" if code < 0 else f" by itself (code {code})"
+        return f"the {self._backend.name} network {how}{by_itself}: {last}; see {log}"

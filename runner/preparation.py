@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import shutil
 import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,10 +17,12 @@ from contracts.messages import Kind
 from contracts.plan import Plan
 from contracts.provenance import Provenance
 from contracts.run_directory import RunDirectory, client_name
+from contracts.storage import about, describe
 from learning.training.run_data import CACHED_BYTES
 from protocols import registry
 from runner import trial_round
 from runner.handing_back import make_directory, make_new_directory
+from runner.storage_watch import lacks_room
 from scenarios import loader, planner
 from scenarios.schema import Device, Scenario
 from scenarios.task_facts import TaskFacts
@@ -59,17 +62,33 @@ class PreparedRun:
 
     def write(self) -> None:
         """Create the run directory and write all that nodes, workers and the evaluator read."""
+        existed = self.run_dir.exists() and any(self.run_dir.iterdir())
+        try:
+            make_directory(self.run_dir)
+            RunDirectory(self.run_dir).logs.mkdir()
+        except OSError as error:
+            raise _cannot_be_made(self.run_dir, error) from None
+        try:
+            if lacks := lacks_room(self.run_dir):
+                raise BadInput(f"--out {lacks}, or name another directory")
+            self._write_files()
+        except (BadInput, OSError) as error:
+            if not existed:  # nothing has begun, and the same command shall do again
+                shutil.rmtree(self.run_dir, ignore_errors=True)
+            if isinstance(error, BadInput):
+                raise
+            raise BadInput(
+                f"--out {describe(error)}; free some room, or name another directory"
+            ) from None
+
+    def _write_files(self) -> None:
         from learning.data.class_counts import write_counts
         from protocols.wire import Message, write_file
 
         files = RunDirectory(self.run_dir)
-        try:
-            make_directory(self.run_dir)
-            files.logs.mkdir()
-        except OSError as error:
-            raise _cannot_be_made(self.run_dir, error) from None
         arrays = {client_name(index): part for index, part in enumerate(self.parts)}
-        np.savez(files.partition, allow_pickle=False, **arrays)
+        with about(files.partition):
+            np.savez(files.partition, allow_pickle=False, **arrays)
         write_counts(files.holdings, self.counts)
         plugins.write_copies(files.plugins)
         learning = {
@@ -90,10 +109,12 @@ class PreparedRun:
         if self.server is not None:
             learning["server_data"] = files.server_data.name
             inputs, labels = self.server
-            np.savez(files.server_data, images=inputs, labels=labels)
+            with about(files.server_data):
+                np.savez(files.server_data, images=inputs, labels=labels)
         _replace(files.learning, json.dumps(learning))
         _replace(files.scenario, loader.dump(self.scenario))
-        files.plan.write_text(self.plan.to_json())
+        with about(files.plan):
+            files.plan.write_text(self.plan.to_json())
         first = Message(Kind.INITIAL, "metronome", 0, {}, self.initial)
         write_file(files.initial_model, first)
 
@@ -101,8 +122,9 @@ class PreparedRun:
 def _replace(path: Path, text: str) -> None:
     """Write a file so that it is complete at any time; a run that goes on had one before."""
     aside = path.with_name(f".{path.name}")
-    aside.write_text(text)
-    aside.replace(path)
+    with about(path):
+        aside.write_text(text)
+        aside.replace(path)
 
 
 def output_directory(scenario: Scenario, out: str | None) -> Path:

@@ -34,6 +34,10 @@ class Backend(Protocol):
         """Return the kernel that the network will run on, for the records; call `prepare` first."""
         ...
 
+    def memory_at(self) -> Path | None:
+        """Return the directory that the guest's memory is in; None without a guest."""
+        ...
+
     def start(
         self,
         run_dir: Path,

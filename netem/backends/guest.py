@@ -93,6 +93,10 @@ class Guest:
         """Return the identity of the kernel that `prepare` chose."""
         return kernel.identity(Path(self._kernel))
 
+    def memory_at(self) -> Path | None:
+        """Return the place that `prepare` chose."""
+        return self._place.path
+
     def start(
         self,
         run_dir: Path,

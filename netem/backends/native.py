@@ -49,6 +49,10 @@ class Native:
         """Return the release of the host's own kernel."""
         return platform.release()
 
+    def memory_at(self) -> Path | None:
+        """Return None: there is no guest."""
+        return None
+
     def start(
         self,
         run_dir: Path,

@@ -10,6 +10,7 @@ Run as `python -m netem.guest.guard COMMAND...`.
 
 import contextlib
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -26,6 +27,7 @@ _PATIENCE_SECONDS = 60.0  # it takes a moment, unless the host is very slow
 def end(guard: "subprocess.Popen[bytes]") -> None:
     """Have a guard end its guest and itself; the runner calls this."""
     guard.terminate()
+    guard.send_signal(signal.SIGCONT)  # should somebody have stopped it
     try:
         guard.wait(_PATIENCE_SECONDS)
     except subprocess.TimeoutExpired:
@@ -56,7 +58,17 @@ def main(command: list[str]) -> int:
     guest = subprocess.Popen(command, start_new_session=True, preexec_fn=_unblock)
     _unblock()
     remember_session(Spool(Path(os.environ["METRONOME_SPOOL"])), guest.pid)
-    return guest.wait()
+    code = guest.wait()
+    if code < 0:
+        _die_of(-code)  # so that the runner sees what ended the guest
+    return code
+
+
+def _die_of(number: int) -> None:
+    with contextlib.suppress(OSError):  # SIGKILL has no handler to reset
+        signal.signal(number, signal.SIG_DFL)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    os.kill(os.getpid(), number)
 
 
 def _unblock() -> None:

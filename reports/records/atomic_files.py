@@ -1,7 +1,10 @@
 """Write files so that a reader sees either the old content or the complete new content."""
 
+import contextlib
 import os
 from pathlib import Path
+
+from contracts.storage import about
 
 
 def write_text_atomically(path: Path, text: str) -> None:
@@ -12,5 +15,11 @@ def write_text_atomically(path: Path, text: str) -> None:
 def write_bytes_atomically(path: Path, data: bytes) -> None:
     """Write bytes to a file beside it, then rename that file into place."""
     aside = path.with_name(f".{path.name}.new")
-    aside.write_bytes(data)
-    os.replace(aside, path)
+    try:
+        with about(path):
+            aside.write_bytes(data)
+            os.replace(aside, path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            aside.unlink(missing_ok=True)
+        raise

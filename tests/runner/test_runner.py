@@ -17,6 +17,7 @@ import pytest
 from contracts.plan import Plan
 from contracts.spool import Spool
 from contracts.status import Status
+from learning.evaluation.supervisor import EvaluatorSupervisor
 from learning.workers.supervisor import WorkerPool
 from netem.guest.spinning import SpinWatch
 from runner import execution as runner_module
@@ -27,6 +28,7 @@ from tests.support.lines import PATIENCE
 from tests.support.only_places import only_place
 from tests.support.scenario_trees import planned, star_scenario
 
+_UNTIL_TOLD = "while [ ! -e $0/evaluate/stop ]; do sleep 0.01; done"
 SAY = "import sys, time; say = lambda line: open(sys.argv[1], 'a').write(line + '\\n'); "
 
 
@@ -59,6 +61,9 @@ class FakeBackend:
 
     def kernel_identity(self) -> str:
         return "none"
+
+    def memory_at(self) -> Path | None:
+        return None
 
     def watch(
         self, launcher: "subprocess.Popen[bytes]", spool: Spool, log: Path
@@ -98,15 +103,14 @@ class Watcher:
 @pytest.fixture
 def shared(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A stand-in for /dev/shm, and an evaluator that waits for its stop file and no torch."""
-    monkeypatch.setattr(Runner, "_start_evaluator", _evaluator)
+    monkeypatch.setattr(EvaluatorSupervisor, "_command", _evaluator)
     monkeypatch.setattr(runner_module, "_POLL_SECONDS", 0.01)
     with only_place(monkeypatch) as path:
         yield path
 
 
-def _evaluator(_self: Runner, spool: Spool, code: int = 0) -> "subprocess.Popen[bytes]":
-    program = "while [ ! -e $0/evaluate/stop ]; do sleep 0.01; done; exit $1"
-    return subprocess.Popen(["sh", "-c", program, str(spool.root), str(code)])
+def _evaluator(self: EvaluatorSupervisor, code: int = 0) -> list[str]:
+    return ["sh", "-c", f"{_UNTIL_TOLD}; exit $1", str(self._spool.root), str(code)]
 
 
 def runner_of(
@@ -184,17 +188,34 @@ def test_what_an_inside_said_before_it_vanished_counts(shared: Path, tmp_path: P
     runner.run()
 
 
-def test_an_evaluator_that_fails_ends_the_run(
+def test_an_evaluator_that_fails_twice_ends_the_run(
     shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        Runner, "_start_evaluator", lambda self, spool: _evaluator(self, spool, code=3)
-    )
-    runner, backend, _ = runner_of(tmp_path, 'say(\'{"phase": "done"}\')')
+    monkeypatch.setattr(EvaluatorSupervisor, "_command", lambda self: _evaluator(self, code=3))
+    runner, backend, watcher = runner_of(tmp_path, 'say(\'{"phase": "done"}\')')
 
-    with pytest.raises(RunFailed, match="the evaluator ended with code 3"):
+    with pytest.raises(RunFailed, match=r"the evaluator died with exit code 3; .*before it"):
         runner.run()
 
+    assert [note.endswith("another one goes on") for note in watcher.notes] == [True]
+    assert nothing_is_left(shared, backend)
+
+
+def test_an_evaluator_that_dies_is_followed_by_another_one_at_once(
+    shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = tmp_path / "died"
+    program = "[ -e $1 ] || { touch $1; kill -9 $$; }; " + _UNTIL_TOLD
+    monkeypatch.setattr(
+        EvaluatorSupervisor,
+        "_command",
+        lambda self: ["sh", "-c", program, str(self._spool.root), str(first)],
+    )
+    runner, backend, watcher = runner_of(tmp_path, 'time.sleep(0.5); say(\'{"phase": "done"}\')')
+
+    runner.run()
+
+    assert len(watcher.notes) == 1 and "died of signal 9" in watcher.notes[0]
     assert nothing_is_left(shared, backend)
 
 
@@ -227,9 +248,9 @@ class EvaluatorClock(Watcher):
             file.write('{"round": 1, "accuracy": 0.5}\n' if self._left > 0 else '"over"')
         self._left -= 1
 
-    def evaluator(self) -> "subprocess.Popen[bytes]":
+    def evaluator(self) -> list[str]:
         program = 'until grep -qs over "$0"; do sleep 0.01; done'
-        return subprocess.Popen(["sh", "-c", program, str(self._lines)])
+        return ["sh", "-c", program, str(self._lines)]
 
 
 @pytest.mark.parametrize(("seconds_each", "failure"), [(5000.0, None), (8000.0, "did not get on")])
@@ -242,7 +263,7 @@ def test_an_evaluator_may_take_its_time_as_long_as_it_gets_on(
 ) -> None:
     clock = EvaluatorClock(tmp_path / "run" / "evaluations.jsonl", seconds_each, models=5)
     monkeypatch.setattr(runner_module, "time", clock)
-    monkeypatch.setattr(Runner, "_start_evaluator", lambda _self, _spool: clock.evaluator())
+    monkeypatch.setattr(EvaluatorSupervisor, "_command", lambda _self: clock.evaluator())
     runner, _, _ = runner_of(tmp_path, 'say(\'{"phase": "done"}\')', clock)
 
     with pytest.raises(RunFailed, match=failure) if failure else contextlib.nullcontext():
