@@ -2,7 +2,6 @@
 
 import hashlib
 import itertools
-import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,6 +13,7 @@ from contracts.errors import BadInput
 from scenarios import loader
 from scenarios.schema import Scenario
 from scenarios.sweeps import Runs, Sweep, check_setting
+from scenarios.toml_values import written
 
 _LONGEST_NAME = 120
 MOST_RUNS = 10_000
@@ -97,7 +97,7 @@ def _resolved(
     for variant in variants:
         for values in itertools.product(*runs.grid.values()):
             settings = {**runs.set, **dict(zip(runs.grid, values, strict=True))}
-            changes = [f"{key}={_toml(value)}" for key, value in settings.items()]
+            changes = [f"{key}={written(value)}" for key, value in settings.items()]
             for seed in seeds:
                 scenario = loader.load(
                     runs.scenario,
@@ -137,12 +137,3 @@ def _word(value: Any) -> str:
 
 def _safe(part: str) -> str:
     return re.sub(r"[^A-Za-z0-9._]+", "-", part).strip("-")
-
-
-def _toml(value: Any) -> str:
-    """Write the value as one line of TOML."""
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{json.dumps(key)} = {_toml(v)}" for key, v in value.items()) + "}"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(_toml, value)) + "]"
-    return json.dumps(value) if isinstance(value, str | bool) else str(value)
