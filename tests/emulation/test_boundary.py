@@ -14,7 +14,7 @@ from netem.backends import Backend
 from netem.backends.guest import Guest
 from netem.backends.native import Native
 from netem.spool import LockedSpool
-from tests.support import trespasser
+from tests.support import emulated, trespasser, trespassing_method
 from tests.support.scenario_trees import planned, star_scenario
 
 pytestmark = [pytest.mark.emulation, pytest.mark.beside, pytest.mark.timeout(300)]
@@ -89,6 +89,33 @@ def test_a_native_node_reaches_nothing_of_the_machine(native: Trespass) -> None:
     assert native.succeeded("node") == {}
 
 
+@pytest.mark.parametrize(
+    "options",
+    [("--clock", "virtual"), pytest.param(("--backend", "native"), marks=NEEDS_ROOT)],
+    ids=["guest", "native"],
+)
+def test_a_plug_in_in_a_node_of_a_real_run_reaches_nothing(
+    options: tuple[str, ...], tmp_path: Path
+) -> None:
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "secret").write_text(trespasser.SECRET)
+    scenario = emulated.STAR.replace("fedavg", "trespassing").replace("rounds = 2", "rounds = 1")
+
+    run = emulated.run(scenario, tmp_path, "--plugin", trespassing_method.__file__, *options)
+
+    assert run.code == 0, run.output
+    said = RunDirectory(run.directory).network_log.read_text()
+    tried = [
+        json.loads(line.partition(trespassing_method.SAYING)[2])
+        for line in said.splitlines()
+        if trespassing_method.SAYING in line
+    ]
+    assert len(tried) == 2  # clients
+    for found in tried:
+        assert len(found) > 40
+        assert [name for name, how in found.items() if how.startswith("done")] == []
+
+
 @pytest.mark.parametrize("backend", ["guest", pytest.param("native", marks=NEEDS_ROOT)])
 def test_the_host_finds_its_own_files_as_they_were(
     backend: str, request: pytest.FixtureRequest
@@ -98,7 +125,7 @@ def test_the_host_finds_its_own_files_as_they_were(
     assert not tried.changed
     assert tried.files.plan.read_text() == "the plan"
     assert tried.files.logs.is_dir()
-    assert "1 0" not in tried.sessions
+    assert trespasser.NOBODYS_SESSION not in tried.sessions
     assert (tried.run / "to move").read_text() == "made inside"  # so writing as such works
 
 

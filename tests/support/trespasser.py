@@ -1,14 +1,14 @@
 """What runs inside instead of the launcher, and tries to touch what is outside, in many ways.
 
 It tries as root with every right, as who takes over the launcher would be, and as a node, which has
-given up its rights. What became of it is in `found.json` in the run directory.
+given up its rights. What became of it is in `found.json` in the run directory. Nothing is tried
+outside, and what should succeed after all does no harm.
 """
 
 import contextlib
 import ctypes
 import json
 import os
-import signal
 import socket
 import stat
 import sys
@@ -22,7 +22,8 @@ from contracts.spool import Spool
 from netem import rights, syscalls
 from netem.mininet_parts import fork_with_network
 
-REMOUNT = 0x20
+NOBODYS_SESSION = "999999999 0\n"
+_REMOUNT, _PTRACE_SEIZE = 0x20, 0x4206
 SECRET = "a secret of the host"
 Attempt = Callable[[], object]
 
@@ -35,11 +36,15 @@ def main(directories: list[str]) -> None:
     (run_dir / "found.json").write_text(json.dumps(found, indent=1))
 
 
+def try_as_a_node(run_dir: Path, spool: Spool) -> dict[str, str]:
+    """Try what no node may do; return what became of each."""
+    return _tried(_attempts(run_dir, spool) | _traps(run_dir, spool) | _deeds_of_root())
+
+
 def _as_a_node(run_dir: Path, spool: Spool) -> dict[str, str]:
     def be_a_node(_name: str, line: socket.socket) -> None:
         rights.give_up()
-        attempts = _attempts(run_dir, spool) | _traps(run_dir, spool) | _deeds_of_root()
-        line.sendall(json.dumps(_tried(attempts)).encode() + b"\n")
+        line.sendall(json.dumps(try_as_a_node(run_dir, spool)).encode() + b"\n")
 
     pid, line, route = fork_with_network("node", be_a_node)
     with line.makefile() as said:
@@ -49,7 +54,16 @@ def _as_a_node(run_dir: Path, spool: Spool) -> dict[str, str]:
     return found
 
 
+def is_inside() -> bool:
+    """Whether this is a process of a run, in a guest or in namespaces, and not one of the host."""
+    first = Path("/proc/1/cmdline").read_text(errors="replace")
+    insides = ("netem.guest.init", "nodes.launcher", "tests.support.trespasser")
+    return any(name in first for name in insides)
+
+
 def _tried(attempts: dict[str, Attempt]) -> dict[str, str]:
+    if not is_inside():
+        raise RuntimeError("these attempts are for the inside of a run")
     found = {}
     for name, attempt in attempts.items():
         try:
@@ -81,14 +95,16 @@ def _attempts(run_dir: Path, spool: Spool) -> dict[str, Attempt]:
         "mount a file": lambda: _mounted("/etc/shadow", ""),
         "write through a mount of all": lambda: _written_in_a_mount("/", code),
         "write after a remount": lambda: _written_after_remount(code),
-        "change rights in a mount of all": lambda: _mounted("/", "/usr", lambda at: at.chmod(511)),
+        "change rights in a mount of all": lambda: _mounted(
+            "/", "/usr", lambda at: at.chmod(0o755)
+        ),
         "link in a mount of all": lambda: _linked_in_a_mount(run_dir),
         "move out of the run directory": lambda: _moved_out(run_dir, outside),
         "link to the host's file": lambda: os.link("/etc/passwd", run_dir / "hard"),
         "change the plan": lambda: files.plan.write_text("{}"),
         "replace the plan": lambda: _replaced(run_dir, files.plan),
         "take the host's logs": lambda: os.rename(files.logs, run_dir / "mine"),
-        "name sessions to kill": lambda: spool.sessions.write_text("1 0\n"),
+        "name sessions to kill": lambda: spool.sessions.write_text(NOBODYS_SESSION),
         "replace the sessions": lambda: _replaced(spool.root, spool.sessions),
         "free the lock": spool.lock.unlink,
         "see the machine's memory": lambda: _device(1, 1),
@@ -118,14 +134,14 @@ def _deeds_of_root() -> dict[str, Attempt]:
         "make a device": lambda: os.mknod("/tmp/device", stat.S_IFCHR | 0o666, 0x103),
         "change the root": lambda: os.chroot("/tmp"),
         "load a module": lambda: syscalls.load_module("/usr/bin/env"),
-        "set what the kernel runs": lambda: _write("/proc/sys/kernel/core_pattern", "|/bin/x"),
-        "set how the kernel runs": lambda: _write("/proc/sys/kernel/panic", "1"),
+        "set what the kernel runs": lambda: _write_again("/proc/sys/kernel/core_pattern"),
+        "set how the kernel runs": lambda: _write_again("/proc/sys/kernel/panic"),
         "read its parent's memory": lambda: Path(f"/proc/{parent}/mem").open("rb").close(),
         "see its parent's files": lambda: os.listdir(f"/proc/{parent}/root"),
         "trace its parent": lambda: _trace(parent),
         "make a network": syscalls.unshare_network,
         "sniff": lambda: socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0x300).close(),
-        "change the time": lambda: time.clock_settime(time.CLOCK_REALTIME, 0),
+        "change the time": lambda: time.clock_settime(time.CLOCK_REALTIME, time.time()),
     }
 
 
@@ -149,18 +165,22 @@ def _mounted(what: str, below: str, then: Callable[[Path], object] = Path.read_t
         return then(Path(f"{at}{below}"))
 
 
+def _chmod_as_it_is(path: Path) -> None:
+    path.chmod(stat.S_IMODE(path.stat().st_mode))
+
+
 def _written_in_a_mount(what: str, path: Path) -> None:
     with _mount_of(what) as at:
-        Path(f"{at}{path}").write_text("import os")
+        _made(Path(f"{at}{path}")).unlink()
 
 
 def _written_after_remount(path: Path) -> None:
     """On the native backend root itself may remount, so there this is for nodes to fail at."""
     with _mount_of("/") as at:
-        code = ctypes.CDLL(None, use_errno=True).mount(None, str(at).encode(), None, REMOUNT, None)
+        code = ctypes.CDLL(None, use_errno=True).mount(None, str(at).encode(), None, _REMOUNT, None)
         if code:
             raise OSError(ctypes.get_errno(), "remount")
-        Path(f"{at}{path}").write_text("import os")
+        _made(Path(f"{at}{path}")).unlink()
 
 
 def _out_of_the_root(secret: Path) -> str:
@@ -224,14 +244,13 @@ def _device(major: int, minor: int, kind: int = stat.S_IFCHR) -> bytes:
 
 
 def _trace(process: int) -> None:
-    if ctypes.CDLL(None, use_errno=True).ptrace(16, process, 0, 0):  # PTRACE_ATTACH
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.ptrace(_PTRACE_SEIZE, process, 0, 0):
         raise OSError(ctypes.get_errno(), "ptrace")
-    os.kill(process, signal.SIGCONT)
 
 
-def _write(path: str, text: str) -> None:
-    with open(path, "w") as file:
-        file.write(text)
+def _write_again(path: str) -> None:
+    Path(path).write_text(Path(path).read_text())
 
 
 def _not_empty(names: list[str]) -> list[str]:
