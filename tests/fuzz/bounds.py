@@ -13,7 +13,7 @@ from tests.support.bounded import bounded
 
 COUNT = "METRONOME_FUZZ_COUNT"
 SEED = "METRONOME_FUZZ_SEED"
-_SECONDS, _MEGABYTES = 20, 400  # of one input, on a machine that does much else
+_SECONDS, _MEGABYTES = 10, 400  # of one input: of the processor
 
 Test = TypeVar("Test", bound=Callable[..., None])
 
