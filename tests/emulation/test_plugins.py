@@ -80,7 +80,7 @@ def test_a_killed_run_goes_on_with_its_own_copies_and_ends_as_if_nothing_had_hap
     made = run.summary["provenance"]["plugins"]
     assert [one["name"] for one in made] == ["next_letter", "fast_clients", "unequal_sizes"]
     assert made == whole.summary["provenance"]["plugins"]
-    assert run.summary["final_accuracy"] > 0.2
+    assert run.summary["final_accuracy"] > 0.1
     _everybody_is_tried_and_then_the_fastest_two(whole)
 
 
