@@ -11,27 +11,13 @@ import sys
 import time
 from typing import Any
 
-import psutil
-
+from benchmarks.measured_run import processor_seconds
 from cli.fidelity import error, measure
 from nodes.fidelity_matrix import MatrixCell
 
 RATES = (1000e6, 100e6)
 TIMES = 4
 _SENDERS, _ROUND_TRIP, _SIZE, _PAYLOAD = 8, 0.020, 45_000_000, 1448
-
-
-def processor_seconds() -> float:
-    """Return what all processes below this one have used so far."""
-    total = 0.0
-    for process in psutil.Process().children(recursive=True):
-        try:
-            times = process.cpu_times()
-        except psutil.NoSuchProcess:
-            continue
-        # Children that have ended count too: each is in its parent's sums once it was waited for.
-        total += times.user + times.system + times.children_user + times.children_system
-    return total
 
 
 def main() -> None:

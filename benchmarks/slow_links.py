@@ -20,12 +20,8 @@ from typing import Any
 
 import psutil
 
+from benchmarks import measured_run
 from contracts.run_directory import RunDirectory
-from contracts.status import RoundEnded, Status
-from netem import backends
-from runner import execution
-from runner.preparation import prepare
-from scenarios import loader
 
 SCENARIO: dict[str, Any] = {
     "name": "slow-links",
@@ -41,7 +37,6 @@ SCENARIO: dict[str, Any] = {
     "devices": {"client": "instant", "cloud": "instant"},
 }
 _WARM = 2  # rounds after which every node has done everything before
-_POLL_SECONDS = 0.01  # how soon the end of a round is noticed
 _GUEST = "linux"  # the guest's kernel, and each of its processes, on the host
 
 
@@ -73,31 +68,6 @@ class Usage:
             kernel += seconds * is_kernel
             processes += seconds * (not is_kernel)
         return cls(time.monotonic(), kernel, processes, others, switches)
-
-
-class Meter:
-    """In the place of a run's display: notes the usage at the first round's start, and later."""
-
-    def __init__(self) -> None:
-        self.usage: list[Usage] = []
-
-    def status(self, record: Status) -> None:
-        """Note the usage whenever a round has ended."""
-        if isinstance(record, RoundEnded):
-            self.usage.append(Usage.now())
-
-    def note(self, sentence: str) -> None:
-        """Show what the user should know."""
-        print(sentence)
-
-    def evaluating(self) -> None:
-        """Do nothing: evaluation is not measured."""
-
-    def evaluation(self, line: dict[str, Any]) -> None:
-        """Do nothing."""
-
-    def tick(self) -> None:
-        """Do nothing."""
 
 
 def packets(run_dir: Path, rounds: range) -> int:
@@ -132,7 +102,7 @@ def main() -> None:
     options.add_argument("--data", type=Path, help="data sets in torchvision's layout")
     options.add_argument("--out", type=Path, help="keep the run's directory here")
     chosen = options.parse_args()
-    scenario = loader.check(
+    settings = (
         SCENARIO
         | {"protocol": {"name": "fedavg", "rounds": chosen.rounds}}
         | {"topology": {"kind": "star", "clients": chosen.clients}}
@@ -140,16 +110,10 @@ def main() -> None:
     )
     with tempfile.TemporaryDirectory(prefix="metronome-slow-links-") as folder:
         run_dir = chosen.out or Path(folder, "run")
-        prepared = prepare(scenario, chosen.data, run_dir)
-        backend = backends.create("guest", scenario.clock, scenario.seed)
-        backend.prepare(prepared.plan, print)
-        prepared.write()
-        meter = Meter()
-        execution._POLL_SECONDS = _POLL_SECONDS
-        execution.Runner(prepared, backend, meter, workers=1).run()
+        usage = measured_run.execute(settings, run_dir, Usage.now, 1, chosen.data).noted
         early = packets(run_dir, range(1, _WARM + 1))
         late = packets(run_dir, range(_WARM + 1, chosen.rounds))
-    start, warm, end = meter.usage[0], meter.usage[_WARM], meter.usage[-2]
+    start, warm, end = usage[0], usage[_WARM], usage[-2]
     print(f"{chosen.clients} clients, {chosen.link}, {chosen.rounds} rounds; ", end="")
     print(f"load {os.getloadavg()[0]:.1f}")
     print(f"first {_WARM} rounds: {describe(start, warm, early)}")

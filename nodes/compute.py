@@ -81,7 +81,7 @@ class Computer:
             job=f"{self._spec.name}-{local_round}-{label}{self._life}",
             client=self._spec.index,
             epochs=work.epochs,
-            seed=_seed(self._plan.seed, self._spec.index, local_round),
+            seed=training_seed(self._plan.seed, self._spec.index, local_round),
             rule=work.rule,
             settings=work.settings,
             tensors=job.model | work.tensors,
@@ -103,6 +103,7 @@ class Computer:
         return RunningTraining(pending, self._device, start, known, work.epochs, limit)
 
 
-def _seed(run: int, client: int, local_round: int) -> int:
+def training_seed(run: int, client: int, local_round: int) -> int:
+    """Return what fixes the order of batches, and dropout, in one training of a client."""
     digest = hashlib.sha256(f"{run}/{client}/{local_round}".encode()).digest()
     return int.from_bytes(digest[:4], "big") >> 1

@@ -14,8 +14,8 @@ from packaging.utils import canonicalize_name
 from contracts.project import ROOT
 
 RUNTIME, DEVELOPMENT = "requirements.txt", "requirements-dev.txt"
-# Installed by ./metronome (without dependencies), and by Debian.
-ELSEWHERE = {"torchvision", "mininet", "distutils"}
+# Installed by ./metronome (without dependencies), by Debian, and into an environment of its own.
+ELSEWHERE = {"torchvision", "mininet", "distutils", "flwr"}
 # Builds of torch for graphics cards bring these, in versions that torch itself chooses.
 BROUGHT_BY_TORCH = ("nvidia-", "triton", "cuda-")
 
@@ -112,6 +112,14 @@ def test_what_the_rooms_import_is_declared_for_a_run() -> None:
 
 def test_what_the_tests_import_is_pinned() -> None:
     assert _foreign_imports(["tests"]) - _pins(RUNTIME).keys() - _pins(DEVELOPMENT).keys() == set()
+
+
+def test_what_the_benchmark_of_peers_imports_besides_is_pinned_in_its_own_group() -> None:
+    group = tomllib.loads((ROOT / "pyproject.toml").read_text())["dependency-groups"]["peers"]
+    pins = {requirement.name: str(requirement.specifier) for requirement in map(Requirement, group)}
+
+    assert pins.keys() == {"flwr"} == set(_imports("benchmarks/peers")) & ELSEWHERE
+    assert all(pin.startswith("==") for pin in pins.values())
 
 
 def test_the_installed_versions_are_the_pinned_ones() -> None:

@@ -1,0 +1,1 @@
+"""Metronome beside others: the same federated averaging in Flower, and both codecs."""
