@@ -64,15 +64,16 @@ def compare(folder: Path, commands: Path, chosen: argparse.Namespace) -> None:
     print(f"load {os.getloadavg()[0]:.1f}\n{HEADER}")
 
     alone = _prepared(settings, folder / "alone", chosen.data)
+    shared = work.Work(alone)
     training = work.training_alone(alone, chosen.rounds - 1, _CORES)
     print(row("training alone", Moment(training / _CORES, training), training), flush=True)
 
-    def ours(name: str, remember: bool) -> np.ndarray:
+    def ours(name: str, remember: bool) -> Mapping[str, np.ndarray]:
         own = settings | {"compute": {"remember": remember}}
         run_dir = folder / name
         moments = measured_run.execute(own, run_dir, Moment.now, _CORES, chosen.data).noted
         print(row(f"ours, {name}", per_round(moments), training), flush=True)
-        return _flat(read_file(RunDirectory(run_dir).final_model("cloud", 1)).tensors)
+        return read_file(RunDirectory(run_dir).final_model("cloud", 1)).tensors
 
     expected = ours("every training done", remember=False)
     ours("and kept", remember=True)
@@ -85,8 +86,8 @@ def compare(folder: Path, commands: Path, chosen: argparse.Namespace) -> None:
         run_dir = _prepared(settings, folder / name.split()[-1], chosen.data)
         print(row(name, per_round(hold(run_dir)), training), flush=True)
         with np.load(run_dir / FINAL) as stored:
-            off = np.abs(_flat(dict(stored)) - expected).max()
-        print(f"{'':32}its last model is ours to within {off:.1e}")
+            print(f"{'':32}its last model: accuracy {shared.accuracy(stored):.2%}", end=", ")
+            print(f"ours {shared.accuracy(expected):.2%}")
 
     def in_flower(*words: str) -> float:
         before = _ended_children()
@@ -122,10 +123,6 @@ def _prepared(settings: dict[str, object], run_dir: Path, data: Path | None) -> 
 def _ended_children() -> float:
     used = os.times()
     return used.children_user + used.children_system
-
-
-def _flat(model: Mapping[str, np.ndarray]) -> np.ndarray:
-    return np.concatenate([model[name].ravel() for name in sorted(model)])
 
 
 if __name__ == "__main__":

@@ -107,9 +107,7 @@ class Processes:
         app = self._home / "app"
         app.mkdir()
         (app / "pyproject.toml").write_text(APP)
-        (app / "peer_app.py").write_text(
-            "from benchmarks.peers.flower_app import client as client, server as server\n"
-        )
+        (app / "peer_app.py").write_text("from benchmarks.peers.flower_app import client, server\n")
         _await_listener(port)
         self.start("run", ["flwr", "run", str(app), "here"])
 

@@ -12,6 +12,7 @@ import numpy as np
 from contracts.plan import Plan
 from contracts.run_directory import RunDirectory
 from contracts.training import Result, Task
+from learning.evaluation.scores import evaluate
 from learning.training.context import TrainingContext
 from learning.training.learning_rate import learning_rate_in
 from learning.training.sgd import train
@@ -74,10 +75,17 @@ class Work:
 
     def train(self, client: int, current_round: int, model: Mapping[str, np.ndarray]) -> Result:
         """Train it in this process."""
+        return train(self.task(client, current_round, model), self._loaded())
+
+    def accuracy(self, model: Mapping[str, np.ndarray]) -> float:
+        """Return a model's accuracy on the test samples."""
+        return evaluate(model, self._loaded()).accuracy
+
+    def _loaded(self) -> TrainingContext:
         if self._context is None:
             self._context = TrainingContext.load(self._run_dir)
             self._context.warm_up()
-        return train(self.task(client, current_round, model), self._context)
+        return self._context
 
 
 def training_alone(run_dir: Path, rounds: int, processes: int) -> float:
