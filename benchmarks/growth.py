@@ -4,8 +4,9 @@
 
 FedAvg in a star on the virtual clock; ten samples a client and devices that take no time, so that
 what is left is the network and the nodes. Each line is a run: the rounds between the first two and
-the last count. `nodes` are the guest's processes, `kernel` is the guest's kernel: packets, queues,
-and switching between nodes. A frame is one that crossed a client's link, either way.
+the last count, without evaluations (they are off the clock, and niced). `nodes` are the guest's
+processes, `kernel` is the guest's kernel: packets, queues, and switching between nodes. A frame is
+one that crossed a client's link, either way.
 """
 
 import argparse
@@ -21,8 +22,7 @@ from benchmarks.slow_links import SCENARIO, Usage, packets
 from contracts.run_directory import RunDirectory
 from protocols.wire import read_file
 
-# Models and the data that they are trained on; the large one's is small, or evaluating would take
-# most of the time.
+# Models and the data that they are trained on.
 LENET5, MULTICELL, RESNET18 = (
     ("lenet5", "fashionmnist"),
     ("multicell-cnn", "cifar10"),
@@ -68,7 +68,7 @@ class Line:
     value: float  # clients, parameters, or Mbit/s
     kernel: float  # processor seconds
     nodes: float
-    outside: float  # workers and evaluator
+    workers: float  # trainings on the host
     clock: float
     emulated: float
     frames: float
@@ -76,7 +76,7 @@ class Line:
     @property
     def dominant(self) -> str:
         """What takes most of the processor's time, with its share."""
-        parts = {"kernel": self.kernel, "nodes": self.nodes, "outside": self.outside}
+        parts = {"kernel": self.kernel, "nodes": self.nodes, "workers": self.workers}
         name = max(parts, key=lambda part: parts[part])
         return f"{name} {parts[name] / sum(parts.values()):.0%}"
 
@@ -85,13 +85,13 @@ class Line:
         inside = self.kernel + self.nodes
         return (
             f"{self.value:10g} {inside:8.2f} {self.kernel:7.2f} {self.nodes:7.2f} "
-            f"{self.outside:8.2f} {self.clock:8.2f} {self.emulated:9.3f} {self.frames:9.0f} "
+            f"{self.workers:8.2f} {self.clock:8.2f} {self.emulated:9.3f} {self.frames:9.0f} "
             f"{1e6 * inside / self.frames:7.1f}   {self.dominant}"
         )
 
 
 HEADER = (
-    "    guest =  kernel + nodes  outside  by clock  emulated    frames us/frame   most (share)"
+    "    guest =  kernel + nodes  workers  by clock  emulated    frames us/frame   most (share)"
 )
 
 
@@ -112,7 +112,7 @@ def measure(series: str, setting: Setting, run_dir: Path, data: Path | None) -> 
         value=value,
         kernel=(last.kernel - first.kernel) / _COUNTED,
         nodes=(last.processes - first.processes) / _COUNTED,
-        outside=(last.others - first.others) / _COUNTED,
+        workers=(last.workers - first.workers) / _COUNTED,
         clock=(last.moment - first.moment) / _COUNTED,
         emulated=(meter.elapsed[_WARM + _COUNTED] - meter.elapsed[_WARM]) / _COUNTED,
         frames=packets(run_dir, counted) / _COUNTED,
@@ -148,7 +148,7 @@ def draw(path: Path, found: Mapping[str, Sequence[Line]]) -> None:
 
     figure = new_figure(4.2 * len(found), 3.4)
     titles = {"clients": "clients", "parameters": "parameters", "rate": "Mbit/s of each link"}
-    parts = {"kernel": "guest's kernel", "nodes": "nodes", "outside": "workers, evaluator"}
+    parts = {"kernel": "guest's kernel", "nodes": "nodes", "workers": "workers (trainings)"}
     for place, (series, lines) in enumerate(found.items(), 1):
         axes = figure.add_subplot(1, len(found), place)
         values = [line.value for line in lines]

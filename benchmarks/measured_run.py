@@ -1,5 +1,6 @@
 """One run of ours inside a benchmark: what the host has used is noted as rounds end."""
 
+import contextlib
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -51,6 +52,10 @@ class Moment:
         )
 
 
+class Enough(Exception):
+    """Training is over; nobody needs to wait for the last evaluations."""
+
+
 class Meter(Generic[Noted]):
     """In the place of a run's display: notes something at the first round's start, and later."""
 
@@ -70,7 +75,8 @@ class Meter(Generic[Noted]):
         print(sentence)
 
     def evaluating(self) -> None:
-        """Do nothing: evaluation is not measured."""
+        """End the run: evaluation is not measured."""
+        raise Enough
 
     def evaluation(self, line: dict[str, Any]) -> None:
         """Do nothing."""
@@ -94,5 +100,6 @@ def execute(
     prepared.write()
     meter = Meter(note_now)
     execution._POLL_SECONDS = _POLL_SECONDS
-    execution.Runner(prepared, backend, meter, workers).run()
+    with contextlib.suppress(Enough):
+        execution.Runner(prepared, backend, meter, workers).run()
     return meter

@@ -47,19 +47,22 @@ class Usage:
     moment: float
     kernel: float  # processor seconds of the guest's kernel
     processes: float  # and of all its processes
-    others: float  # and of the workers and the evaluator
+    workers: float  # and of what trains on the host
+    evaluator: float  # and of what evaluates there, off the clock
     switches: int  # how often the host took the processor from the guest's
 
     @classmethod
     def now(cls) -> "Usage":
         """Add up the processes below this one."""
-        kernel = processes = others = 0.0
+        kernel = processes = workers = evaluator = 0.0
         switches = 0
         for process in psutil.Process().children(recursive=True):
             try:
                 seconds = sum(process.cpu_times()[:2])
                 if process.name() != _GUEST:
-                    others += seconds
+                    evaluates = "learning.evaluation.evaluator" in process.cmdline()
+                    evaluator += seconds * evaluates
+                    workers += seconds * (not evaluates)
                     continue
                 switches += sum(process.num_ctx_switches())
                 is_kernel = process.parent().name() != _GUEST
@@ -67,7 +70,7 @@ class Usage:
                 continue
             kernel += seconds * is_kernel
             processes += seconds * (not is_kernel)
-        return cls(time.monotonic(), kernel, processes, others, switches)
+        return cls(time.monotonic(), kernel, processes, workers, evaluator, switches)
 
 
 def packets(run_dir: Path, rounds: range) -> int:
@@ -84,9 +87,10 @@ def packets(run_dir: Path, rounds: range) -> int:
 def describe(first: Usage, last: Usage, carried: int) -> str:
     """Say what was used from one moment to another, in which so many packets were carried."""
     kernel, processes = last.kernel - first.kernel, last.processes - first.processes
+    outside = last.workers - first.workers + last.evaluator - first.evaluator
     return (
         f"processor {kernel + processes:.2f} s (kernel {kernel:.2f}, processes {processes:.2f}), "
-        f"workers and evaluator {last.others - first.others:.2f} s, "
+        f"workers and evaluator {outside:.2f} s, "
         f"by the clock {last.moment - first.moment:.2f} s; {carried} packets, "
         f"{1e6 * (kernel + processes) / carried:.2f} us and "
         f"{(last.switches - first.switches) / carried:.2f} switches of the host each"

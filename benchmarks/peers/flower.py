@@ -26,6 +26,12 @@ publisher = "metronome"
 serverapp = "peer_app:server"
 clientapp = "peer_app:client"
 """
+# Flower looks for both names in the file's text, and finds them in `__all__`.
+ENTRY = """
+from benchmarks.peers.flower_app import client, server
+
+__all__ = ["client", "server"]
+"""
 CONNECTION = """
 [superlink]
 default = "here"
@@ -107,7 +113,7 @@ class Processes:
         app = self._home / "app"
         app.mkdir()
         (app / "pyproject.toml").write_text(APP)
-        (app / "peer_app.py").write_text("from benchmarks.peers.flower_app import client, server\n")
+        (app / "peer_app.py").write_text(ENTRY)
         _await_listener(port)
         self.start("run", ["flwr", "run", str(app), "here"])
 

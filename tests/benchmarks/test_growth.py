@@ -7,7 +7,7 @@ import pytest
 from benchmarks.growth import SERIES, Line, Setting, draw
 from scenarios import loader
 
-LINE = Line(10, kernel=1.0, nodes=3.0, outside=1.0, clock=4.0, emulated=2.0, frames=100_000)
+LINE = Line(10, kernel=1.0, nodes=3.0, workers=1.0, clock=4.0, emulated=2.0, frames=100_000)
 
 
 @pytest.mark.parametrize("setting", [each for series in SERIES.values() for each in series])

@@ -21,7 +21,7 @@ def test_only_the_packets_of_the_clients_links_in_these_rounds_count(tmp_path: P
 
 
 def test_time_and_switches_are_told_for_each_packet() -> None:
-    before, after = Usage(10.0, 1.0, 2.0, 0.5, 100), Usage(13.0, 1.5, 2.5, 0.75, 350)
+    before, after = Usage(10.0, 1.0, 2.0, 0.5, 0, 100), Usage(13.0, 1.5, 2.5, 0.7, 1, 350)
 
     told = describe(before, after, carried=100_000)
 
