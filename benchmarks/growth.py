@@ -142,24 +142,34 @@ def main() -> None:
         draw(chosen.figure, found)
 
 
+def short(value: float) -> str:
+    """Write a number as people say it: 62 k, 2.2 M."""
+    for unit, word in ((1e6, " M"), (1e3, " k")):
+        if value >= 10 * unit or (value >= unit and value % unit):
+            return f"{value / unit:.{0 if value >= 10 * unit and unit < 1e6 else 1}f}{word}"
+    return f"{value:g}"
+
+
 def draw(path: Path, found: Mapping[str, Sequence[Line]]) -> None:
     """Draw a panel for each series: processor seconds a round, by who used them."""
-    from reports.figures.canvas import COLOURS, new_figure, plain_frame, save
+    from reports.figures.canvas import COLOURS, MARKERS, new_figure, plain_frame, save
 
     figure = new_figure(4.2 * len(found), 3.4)
     titles = {"clients": "clients", "parameters": "parameters", "rate": "Mbit/s of each link"}
     parts = {"kernel": "guest's kernel", "nodes": "nodes", "workers": "workers (trainings)"}
-    for place, (series, lines) in enumerate(found.items(), 1):
-        axes = figure.add_subplot(1, len(found), place)
+    panels = figure.subplots(1, len(found), sharey=True, squeeze=False)[0]
+    for axes, (series, lines) in zip(panels, found.items(), strict=True):
         values = [line.value for line in lines]
         for look, (part, label) in enumerate(parts.items()):
             seconds = [getattr(line, part) for line in lines]
-            axes.plot(values, seconds, marker="os^"[look], color=COLOURS[look], label=label)
+            axes.plot(values, seconds, marker=MARKERS[look], color=COLOURS[look], label=label)
         axes.set(xscale="log", yscale="log", xlabel=titles[series])
+        axes.set_xticks(values, [short(value) for value in values])
+        axes.minorticks_off()
+        axes.yaxis.set_major_formatter("{x:g}")
         plain_frame(axes)
-        if place == 1:
-            axes.set_ylabel("processor seconds a round")
-            axes.legend(frameon=False)
+    panels[0].set_ylabel("processor seconds a round")
+    panels[0].legend(frameon=False)
     save(figure, path)
 
 

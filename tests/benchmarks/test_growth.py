@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.growth import SERIES, Line, Setting, draw
+from benchmarks.growth import SERIES, Line, Setting, draw, short
 from scenarios import loader
 
 LINE = Line(10, kernel=1.0, nodes=3.0, workers=1.0, clock=4.0, emulated=2.0, frames=100_000)
@@ -27,3 +27,9 @@ def test_a_series_is_drawn_into_a_figure(tmp_path: Path) -> None:
     draw(tmp_path / "growth.png", {"clients": [LINE, LINE], "rate": [LINE]})
 
     assert (tmp_path / "growth.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_numbers_are_written_as_people_say_them() -> None:
+    assert [short(value) for value in (10, 1000, 61_706, 2_156_490, 11_182_400)] == [
+        *("10", "1000", "62 k", "2.2 M", "11.2 M")
+    ]
