@@ -66,7 +66,7 @@ def _imports(folder: str) -> Iterator[str]:
 
 def _foreign_imports(folders: Iterable[str]) -> set[str]:
     """Packages, by the names they are installed under, that do not come with Python."""
-    own = {path.parent.name for path in ROOT.glob("*/__init__.py")} | {"benchmarks"}
+    own = {path.parent.name for path in ROOT.glob("*/__init__.py")} | {"benchmarks", "metronome"}
     modules = {module for folder in folders for module in _imports(folder)}
     distributions = importlib.metadata.packages_distributions()
     return {
