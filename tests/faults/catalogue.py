@@ -37,6 +37,12 @@ def everything() -> list[Disturbance]:
     return [case for case in _all() if root or not (case.needs_root or case.backend == "native")]
 
 
+def named(backend: str, phase: str, what: str, target: str) -> Disturbance | None:
+    """Return this disturbance; None if this user may not try it."""
+    wanted = backend, phase, what, target
+    return next((c for c in everything() if (c.backend, c.phase, c.what, c.target) == wanted), None)
+
+
 def drawn(seed: int, count: int) -> list[Disturbance]:
     """Draw so many disturbances: each kind at a phase of its own before any comes again."""
     draws, found = random.Random(seed), list[Disturbance]()
