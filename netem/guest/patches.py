@@ -44,19 +44,23 @@ class Piece:
     """One change: what it is for, and how to see that it is not needed or not complete."""
 
     name: str
-    purpose: Literal["safety", "repeatability", "speed", "size"]
+    purpose: Literal["safety", "repeatability", "speed", "size", "endurance"]
     upstream: Mark | None = None  # found: this kernel has the change already
     left_over: Mark | None = None  # found after a variant was applied: it was not the right one
     since: Version = (6, 1)  # older kernels do not need it
 
     @property
     def optional(self) -> bool:
-        """Without it a run is slower, or cannot be as large, but just as right."""
+        """Without it a run is slower, cannot be as large or dies sooner, but is just as right."""
         return self.purpose in WITHOUT
 
 
 # What to expect where a piece that can be left out does not fit.
-WITHOUT = {"speed": "slower, not wrong", "size": "processes of more than 256 MB may die"}
+WITHOUT = {
+    "speed": "slower, not wrong",
+    "size": "processes of more than 256 MB may die",
+    "endurance": "a run may die of what others survive or explain",
+}
 
 _SYSTEM_CALLS = "arch/um/kernel/skas/syscall.c"
 _STUBS = "arch/um/os-Linux/skas/process.c"
@@ -121,6 +125,8 @@ PIECES = (
     Piece("fsync-pause", "speed"),
     Piece("offload", "speed", left_over=Mark(_NETEM, r"sch->q\.qlen >= sch->limit")),
     Piece("mappings", "size"),
+    Piece("stop-and-continue", "endurance"),
+    Piece("memory-file", "endurance"),
 )
 
 
