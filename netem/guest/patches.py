@@ -104,6 +104,11 @@ PIECES = (
         # Since 6.6 every qdisc has a generator of its own, which starts with a number of 64 bits.
         left_over=Mark(_NETEM, r"\A(?!.*define get_random_u64).*get_random_u64\("),
     ),
+    Piece(
+        "connections",
+        "repeatability",
+        left_over=Mark("net/ipv4/tcp_bbr.c", r"(prandom_u32_max|get_random_u32_below)\("),
+    ),
     Piece("links-ready", "repeatability", since=(6, 2)),
     Piece("fork", "speed"),
     Piece("fork-copies", "speed"),

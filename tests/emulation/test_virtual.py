@@ -201,8 +201,11 @@ def test_clients_that_share_a_device_take_turns_on_the_clock(tmp_path: Path) -> 
 
 
 def test_a_capture_has_every_packet_of_its_link_and_changes_no_record(tmp_path: Path) -> None:
-    plain = emulated.run(STAR, tmp_path / "plain", *VIRTUAL)
-    captured = emulated.run(STAR, tmp_path / "captured", *VIRTUAL, "--pcap", "client1-wan")
+    # What draws from random numbers: BBR for its phases, and fq_codel's queues by packets' hashes.
+    shared = 'links.cloud={rate="30mbit",queueing="fq_codel"}'
+    given = (*VIRTUAL, "--set", "transport.congestion=bbr", "--set", shared)
+    plain = emulated.run(STAR, tmp_path / "plain", *given)
+    captured = emulated.run(STAR, tmp_path / "captured", *given, "--pcap", "client1-wan")
 
     assert captured.code == 0, captured.output
     for record in ("events.jsonl", "links.csv", "rounds.csv"):
