@@ -35,5 +35,5 @@ def test_the_notebook_runs_and_shows_tables_and_figures(tmp_path: Path) -> None:
     assert "('fedavgm', 'fedavgm')" in said
     (slower,) = (float(text) for text in said if text.replace(".", "").isdigit())
     assert slower > 1.5, "on the slower link"
-    assert 'links.edge-cloud: unknown profile "4gg"; did you mean' in done.stdout
+    assert 'links.edge-cloud: unknown profile "5gg"; did you mean' in done.stdout
     assert (tmp_path / "both.png").read_bytes().startswith(b"\x89PNG")
