@@ -93,8 +93,6 @@ def _storage() -> Iterator[Disturbance]:
             ("renaming", "the run's directory", ("was renamed to",)),
             ("removing", "the run's directory", ("was removed",)),
             ("removing", "the spool", ("the run's spool was removed",)),
-            ("making read-only", "the run's disk", ("read-only",)),
-            ("making read-only", "/dev/shm", ("read-only",)),
         ):
             yield Disturbance("guest", phase, what, target, causes, needs_root=True)
     yield Disturbance("guest", "finishing", "filling", "the run's disk", full, needs_root=True)

@@ -33,9 +33,6 @@ def do(case: Disturbance, stage: Stage, parts: Parts) -> TakeBack | None:
         return _cut(clients[0]) if clients else None
     if case.what == "filling":
         return _fill(stage.outside(_place(case, stage)) / _FILLER)
-    if case.what == "making read-only":
-        stage.remount(_place(case, stage), "ro")
-        return lambda: stage.remount(_place(case, stage), "rw")
     if case.target == "the spool":
         spool = parts.spool()
         return _remove(spool.root) if spool is not None else None

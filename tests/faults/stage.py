@@ -1,7 +1,7 @@
 """Where a disturbed run takes place: file systems of its own, and a mark by which it is known.
 
 As root, its run directory and its /dev/shm are small file systems in a mount namespace of its own,
-so that they can be filled, made read-only and looked at from outside.
+so that they can be filled and looked at from outside.
 """
 
 import contextlib
@@ -51,12 +51,6 @@ class Stage:
     def outside(self, path: Path) -> Path:
         """Return where a path of the run is for us."""
         return Path(f"/proc/{self._holder.pid}/root{path}") if self._holder is not None else path
-
-    def remount(self, path: Path, how: str) -> None:
-        """Make one of its file systems read-only or writable."""
-        assert self._holder is not None
-        enter = ["nsenter", f"--target={self._holder.pid}", "--mount", "--"]
-        subprocess.run([*enter, "mount", "-o", f"remount,{how}", str(path)], check=True)
 
     def processes(self) -> list[psutil.Process]:
         """Return every process that carries this stage's mark, zombies aside."""
