@@ -1,6 +1,7 @@
 """A guest under a container's conditions: little shared memory, which forbids executing.
 
-Its address space is random too: the call that forbids that is refused.
+Its address space is random too, as the call that forbids that is refused, and so is the one with
+which the guest's kernel would keep below the directories that it may show.
 """
 
 import os
@@ -24,6 +25,7 @@ MOUNT = 'mount -t tmpfs -o nosuid,nodev,noexec,size=64m shm /dev/shm && exec "$@
 CONTAINER = [
     *("unshare", "--mount", "sh", "-c", MOUNT, "sh"),
     *(sys.executable, "-m", "tests.support.refusing", "personality"),
+    *(sys.executable, "-m", "tests.support.refusing", "openat2"),
 ]
 VIRTUAL = ("--clock", "virtual")
 SAME = ("events.jsonl", "rounds.csv", "links.csv", "membership.csv")

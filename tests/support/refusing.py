@@ -1,7 +1,7 @@
 """Runs a command on a kernel that refuses a system call, as a container's seccomp profile does.
 
-python -m tests.support.refusing CALL COMMAND...; `ptrace` is refused altogether, `personality` for
-all values but the one that only asks.
+python -m tests.support.refusing CALL COMMAND...; `ptrace` and `openat2` are refused altogether,
+`personality` for all values but the one that only asks.
 """
 
 import ctypes
@@ -10,7 +10,7 @@ import os
 import struct
 import sys
 
-_CALLS = {"ptrace": 101, "personality": 135}  # their numbers on x86-64
+_CALLS = {"ptrace": 101, "personality": 135, "openat2": 437}  # their numbers on x86-64
 _ONLY_ASKING = 0xFFFFFFFF
 _NO_NEW_PRIVILEGES, _SET_FILTER, _FILTER = 38, 22, 2
 _LOAD, _JUMP_IF_EQUAL, _RETURN = 0x20, 0x15, 0x06
