@@ -45,6 +45,9 @@ GLOBAL_ROUND: Final = "for_round"
 # The meta of models, where the method lets the server decide about the training.
 EPOCHS: Final = "epochs"  # int: passes over the client's samples
 
+# The meta of models of which only some entries are sent.
+BASE: Final = "base"  # int: the local round of the model that they change
+
 # The meta of updates.
 SAMPLES: Final = "samples"  # int: how many samples the update stands for
 LOSS: Final = "loss"  # float: the mean training loss of the last epoch; only from clients

@@ -152,6 +152,8 @@ class Plan:
     further_rounds: int = 1  # ... and so many more rounds were held
     slow_start_after_idle: bool = True  # of TCP
     socket_buffer: int | None = None  # bytes that a socket holds at most; None: plenty
+    # How messages are packed, by tier and direction ("up", "down"), where they are at all.
+    wire: dict[str, dict[str, str]] = field(default_factory=dict)
     trunks: tuple[LinkSpec, ...] = ()  # links between the routers of a graph
     routes: dict[str, dict[str, str]] = field(default_factory=dict)  # router -> goal -> next one
     provenance: Provenance | None = None  # what makes this run; nodes do not use it

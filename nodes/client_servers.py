@@ -13,6 +13,7 @@ from contracts.events import Details, Phase
 from contracts.messages import GLOBAL_ROUND, WANTED, Kind
 from contracts.plan import Plan
 from nodes.node_process import NodeContext
+from nodes.packing import PackedServer
 from nodes.parent import Parent
 from nodes.recorder import now
 from nodes.transport import first_with_message
@@ -62,6 +63,7 @@ class ClientServers:
         self._longest_wait = _longest_wait(self._plan)
         self._waits_since = now()
         self._over = False
+        self._packing: dict[str, PackedServer | None] = {}
 
     def begin(self) -> None:
         """Join the plan's servers; a restarted client is told later which ones it hears."""
@@ -124,7 +126,10 @@ class ClientServers:
 
     def _open(self, name: str) -> Parent:
         server = (name, self._addresses[name])
-        return Parent(self._spec, self._plan, self._recorder, server=server)
+        if name not in self._packing:
+            self._packing[name] = PackedServer.of(self._spec, name, self._plan)
+        packing = self._packing[name]
+        return Parent(self._spec, self._plan, self._recorder, server=server, packing=packing)
 
     def _patience(self) -> float:
         """Return how long a model waits for those of other cells.

@@ -4,6 +4,7 @@ from contracts.events import Phase
 from contracts.messages import GLOBAL_ROUND, REASON, SENT_AT, Kind
 from contracts.plan import NodeSpec, Plan
 from nodes.joining import JoinDuringRun, ask_to_join, join
+from nodes.packing import PackedServer
 from nodes.recorder import Recorder, now
 from nodes.transport import PORT, ClientEndpoint
 from protocols.base import Package
@@ -31,9 +32,11 @@ class Parent:
         recorder: Recorder,
         port: int = PORT,
         server: tuple[str, str] | None = None,
+        packing: PackedServer | None = None,
     ) -> None:
         self._spec, self._plan, self._recorder = spec, plan, recorder
         self.name, address = server or spec.servers[0]
+        self._packing = packing or PackedServer.of(spec, self.name, plan)
         self.endpoint = ClientEndpoint(
             spec.name, self.name, address, plan.limits.message, self._on_refusal, port
         )
@@ -96,13 +99,16 @@ class Parent:
                 peer=self.name,
                 bytes=sum(t.nbytes for t in message.tensors.values()),
             )
+        if self._packing and message.kind == Kind.MODEL:
+            self._packing.unpack(message)
         return message
 
     def send_update(self, local_round: int, package: Package) -> None:
         """Send the result of a local round."""
-        self.endpoint.send(
-            Message(Kind.UPDATE, self._spec.name, local_round, dict(package.meta), package.tensors)
-        )
+        tensors, name = package.tensors, self._spec.name
+        if self._packing:
+            tensors = self._packing.packed(local_round, tensors)
+        self.endpoint.send(Message(Kind.UPDATE, name, local_round, dict(package.meta), tensors))
 
     def close(self, abandon: bool = False) -> None:
         """Close the connection; with `abandon`, what is still under way is dropped."""

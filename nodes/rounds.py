@@ -11,6 +11,7 @@ from nodes.compute import Computer
 from nodes.control import Control
 from nodes.devices import sleep_until
 from nodes.joining import admit
+from nodes.packing import PackedChildren
 from nodes.recorder import Recorder, now
 from nodes.serving.attendance import Attendance
 from nodes.serving.late_updates import LatePolicy, RoundFailed
@@ -50,7 +51,9 @@ class RoundServer:
     ) -> None:
         self._spec, self._plan, self._method = spec, plan, method
         self.endpoint = ServerEndpoint(spec.name, plan.limits.message, self._on_refusal, port)
-        self._shapes = method.update_shapes(plan.tensors)
+        self._packing = PackedChildren.of(spec, plan)
+        shapes = method.update_shapes(plan.tensors)
+        self._shapes = self._packing.update_shapes(shapes) if self._packing else shapes
         self._log = RoundLog(spec.name, recorder)
         self._training = ServerTraining(method, computer, self._log)
         self._shared_data = SharedData(method, self.endpoint, self._log)
@@ -60,7 +63,7 @@ class RoundServer:
             self.endpoint,
             self._log,
             control,
-            on_join=self._shared_data.forget,
+            on_join=self._forget,
         )
         self._participation = Participation(method, plan, spec.name)
         self._received = 0  # bytes of updates in this round
@@ -144,12 +147,15 @@ class RoundServer:
 
     def _send_model(self, child: str) -> bool:
         package = self._method.outgoing(child)
+        if self._packing:
+            package = self._packing.outgoing(child, self._log.local_round, package)
         meta = {**package.meta, GLOBAL_ROUND: self._log.global_round}
         message = Message(Kind.MODEL, self._spec.name, self._log.local_round, meta, package.tensors)
         self._participation.sent(child)
         try:
             self.endpoint.send(child, message)
         except zmq.ZMQError as error:
+            self._forget(child)
             if not self._late.tolerates_losses and not self._attendance.changes:
                 raise RoundFailed(f"cannot reach {child}: {error}") from error
             self._log.note(child, Phase.UNREACHABLE)
@@ -186,15 +192,18 @@ class RoundServer:
 
         `answers` is recorded where an update may answer the model of an earlier round.
         """
-        package = Package(message.meta, message.tensors)
+        size = sum(t.nbytes for t in message.tensors.values())
+        package, to_unpack = Package(message.meta, message.tensors), 0
         try:
+            if self._packing:
+                package.tensors = self._packing.incoming(message.sender, package.tensors)
+                to_unpack = self._packing.bytes_moved(package.tensors)
             self._method.add(message.sender, package)
         except Refused as refusal:
             self.endpoint.refuse(message.sender, refusal)
             return False
         self._participation.arrived(message.sender, arrived, package)
-        size = sum(t.nbytes for t in message.tensors.values())
-        self._received += size
+        self._received += size + to_unpack
         details: Details = {"peer": self._spec.name, "bytes": size}
         if answers is not None:
             details["answers"] = answers
@@ -223,6 +232,12 @@ class RoundServer:
             max_bytes=self._plan.limits.message,
             plain=_JOIN if self._attendance.changes else frozenset(),
         )
+
+    def _forget(self, child: str) -> None:
+        """The child has nothing of what it was sent before: it joined anew, or is not there."""
+        self._shared_data.forget(child)
+        if self._packing:
+            self._packing.forget(child)
 
     def _on_refusal(self, sender: str, refusal: Refused) -> None:
         self._log.note(self._spec.name, Phase.REFUSED, peer=sender, reason=refusal.reason)

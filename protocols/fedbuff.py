@@ -19,6 +19,8 @@ from protocols.averaging import WeightedMean
 from protocols.base import Package, Tensors
 from protocols.weights import is_weight
 
+SENDS_CHANGES = True
+
 
 @dataclass(frozen=True)
 class Settings:

@@ -26,6 +26,7 @@ class Method:
     needs_server_data: bool  # the server trains on samples of its own, or shares them
     sends_server_data: bool  # the server's samples cross the network
     trains_alone: bool  # clients train without any server
+    sends_changes: bool  # updates are changes of the model that they answer, not models
     streams: bool  # without rounds: the server takes updates one by one
     local_rule: Callable[[dict[str, Any]], LocalRule] | None  # makes the rule from its settings
     extra_flops: Callable[[StepCosts], Sequence[float]]  # of local steps beyond SGD, as a cycle
@@ -46,6 +47,7 @@ class Method:
             needs_server_data=getattr(module, "NEEDS_SERVER_DATA", False),
             sends_server_data=getattr(module, "SENDS_SERVER_DATA", False),
             trains_alone=getattr(module, "ALONE", False),
+            sends_changes=getattr(module, "SENDS_CHANGES", False),
             streams=issubclass(module.Server, streaming.Server),
             local_rule=getattr(module, "LocalRule", None),
             extra_flops=getattr(module, "extra_flops", _nothing_extra),

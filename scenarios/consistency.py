@@ -15,6 +15,7 @@ from scenarios import (
     availability,
     link_draws,
     link_shapes,
+    packing,
     timeline,
     trace_files,
     traffic,
@@ -78,7 +79,8 @@ def check_consistency(scenario: Scenario, settings: Any) -> None:
     _check_server_data(scenario)
     _check_mobility(scenario)
     _check_links(scenario)
-    transport.check(scenario.transport, scenario.topology.tiers, scenario.topology.kind)
+    transport.check(scenario.transport, topology.tiers, topology.kind)
+    packing.check(scenario.wire, topology.tiers, topology.kind, method.trains_alone)
     traffic.check(scenario)
     timeline.check(scenario)
     availability.check(scenario.availability, topology.client_names)

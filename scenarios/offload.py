@@ -6,6 +6,7 @@ from contracts.links import LinkSpec, Shape
 from contracts.plan import Plan
 from contracts.timeline import LinkChangeEvent
 from netem.offload import frames, small_enough
+from scenarios.packing import smallest_message
 from scenarios.schema import Scenario
 
 BothWays = tuple[int, int]  # of a packet to the servers of a network, and of one from them
@@ -49,7 +50,7 @@ def _both_ways(plan: Plan, link: LinkSpec) -> BothWays:
         for event in plan.timeline
         if isinstance(event, LinkChangeEvent) and link.name in event.links
     ]
-    size = min(plan.model_bytes, plan.update_bytes)
+    size = smallest_message(plan, link.tier)
     up = _fewest([link.up, *(change.up for change in changes)], size)
     return up, _fewest([link.down, *(change.down for change in changes)], size)
 

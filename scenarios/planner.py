@@ -12,6 +12,7 @@ from scenarios import (
     graph_hosts,
     loader,
     offload,
+    packing,
     quantities,
     timeline,
     traffic,
@@ -65,6 +66,7 @@ def plan(scenario: Scenario, facts: TaskFacts, run: str, trainer: str) -> Plan:
         further_rounds=scenario.further_rounds,
         slow_start_after_idle=scenario.transport.slow_start_after_idle,
         socket_buffer=None if buffer is None else quantities.size_in_bytes(buffer),
+        wire=packing.planned(scenario.wire, scenario.topology.tiers),
         trunks=wiring.trunk_specs(scenario.topology),
         routes=graph_hosts.routes(scenario.topology),
     )

@@ -9,6 +9,7 @@ from scenarios import quantities
 from scenarios.availability import ComingAndGoing
 from scenarios.cells import cells_by_client
 from scenarios.events import Event, Mobility, Traffic
+from scenarios.packing import Wire
 from scenarios.sections import (
     AnyLink,
     Bound,
@@ -311,6 +312,7 @@ class Scenario(Section):
     devices: dict[Role, Device]
     hosts: dict[str, Host] = Field(default_factory=dict)
     transport: Transport = Transport()
+    wire: Wire = Wire()
     timeline: list[Event] = Field(default_factory=list)
     mobility: Mobility | None = None
     availability: ComingAndGoing | None = None

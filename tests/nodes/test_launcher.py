@@ -115,7 +115,7 @@ def launch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable
     # Ports of this test's own, since all nodes share one network namespace with other tests.
     port = free_port()
     monkeypatch.setattr(RoundServer.__init__, "__defaults__", (port, None, False, None))
-    monkeypatch.setattr(Parent.__init__, "__defaults__", (port, None))
+    monkeypatch.setattr(Parent.__init__, "__defaults__", (port, None, None))
     monkeypatch.setattr(probe, "PORT", free_port())
     monkeypatch.setattr(gc, "freeze", lambda: None)
     monkeypatch.setattr(launcher, "rehearse", lambda: None)  # it makes a network namespace
