@@ -127,12 +127,14 @@ class StreamingServer(RoundServer):
         ]
 
     def _drawn(self, idle: list[str], room: int) -> list[str]:
-        """Draw as many as there is room for; the draw repeats when the run is repeated."""
-        if room >= len(idle):
-            return idle
-        key = f"{self._plan.seed}/{self._spec.name}/{self._log.local_round}/{len(idle)}"
-        drawn = set(random.Random(key).sample(sorted(idle), max(0, room)))
-        return [name for name in idle if name in drawn]
+        """Choose as many as there is room for: by the seeded draw, or as the method selects."""
+        if room < len(idle):
+            key = f"{self._plan.seed}/{self._spec.name}/{self._log.local_round}/{len(idle)}"
+            lucky = set(random.Random(key).sample(sorted(idle), max(0, room)))
+        else:
+            lucky = set(idle)
+        drawn = [name for name in idle if name in lucky]
+        return self._participation.chosen(self._log.local_round, idle, drawn)[: max(0, room)]
 
     def _nobody_left(self) -> bool:
         """Whether no child could send another update before the next aggregation."""
