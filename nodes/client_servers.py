@@ -124,7 +124,8 @@ class ClientServers:
 
     def _open(self, name: str) -> Parent:
         server = (name, self._addresses[name])
-        return Parent(self._spec, self._plan, self._recorder, server=server)
+        keys = self._context.keys
+        return Parent(self._spec, self._plan, self._recorder, server=server, keys=keys)
 
     def _patience(self) -> float:
         """Return how long a model waits for those of other cells.

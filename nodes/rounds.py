@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import zmq
 
+from contracts.control import Keys
 from contracts.events import Details, Phase
 from contracts.messages import GLOBAL_ROUND, SENT_AT, Kind
 from contracts.plan import NodeSpec, Plan
@@ -13,6 +14,7 @@ from nodes.devices import sleep_until
 from nodes.joining import admit
 from nodes.recorder import Recorder, now
 from nodes.serving.attendance import Attendance
+from nodes.serving.claims import Claims
 from nodes.serving.late_updates import LatePolicy, RoundFailed
 from nodes.serving.membership import first_members
 from nodes.serving.participation import Participation
@@ -47,13 +49,17 @@ class RoundServer:
         control: Control | None = None,
         starts_empty: bool = False,
         computer: Computer | None = None,
+        keys: Keys | None = None,
     ) -> None:
         self._spec, self._plan, self._method = spec, plan, method
-        self.endpoint = ServerEndpoint(spec.name, plan.limits.message, self._on_refusal, port)
+        self.endpoint = ServerEndpoint(
+            spec.name, plan.limits.message, self._on_refusal, port, keys, plan.moves
+        )
         self._shapes = method.update_shapes(plan.tensors)
         self._log = RoundLog(spec.name, recorder)
         self._training = ServerTraining(method, computer, self._log)
         self._shared_data = SharedData(method, self.endpoint, self._log)
+        self._claims = Claims(plan)
         self._late = LatePolicy(plan.limits)
         self._attendance = Attendance(
             () if starts_empty else first_members(spec, plan),
@@ -182,12 +188,13 @@ class RoundServer:
         return arrivals
 
     def _accept(self, message: Message, arrived: float, answers: int | None = None) -> bool:
-        """Combine and record an update; False if the method refuses it.
+        """Combine and record an update; False if it is refused.
 
         `answers` is recorded where an update may answer the model of an earlier round.
         """
         package = Package(message.meta, message.tensors)
         try:
+            self._claims.check(message.sender, message.meta, self._shared_data.samples)
             self._method.add(message.sender, package)
         except Refused as refusal:
             self.endpoint.refuse(message.sender, refusal)
