@@ -6,7 +6,7 @@ specifies them; `nodes.control.Control` sends and reads them.
 """
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 
@@ -36,6 +36,20 @@ class Measure(Word):
     address: str
     upload: int
     download: int
+
+
+@dataclass(frozen=True)
+class Keys(Word):
+    """To a node, before Start: what it proves with who it is, and by what it knows the others.
+
+    Keys are the text that ZeroMQ takes (Z85). They belong on control lines and nowhere else.
+    """
+
+    word = "keys"
+    public: str
+    secret: str = field(repr=False)
+    servers: dict[str, str]  # that it may join: name -> public key
+    children: dict[str, str]  # that may join it: name -> public key
 
 
 @dataclass(frozen=True)

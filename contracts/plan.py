@@ -30,6 +30,9 @@ from contracts.traces import Trace
 from contracts.traffic import Flow
 from contracts.training import TrainingSettings
 
+# What encryption adds to each frame: a command's name (8), a nonce (8), a mark (1), a check (16).
+_ENCRYPTED_FRAME_BYTES = 33
+
 
 def size_of(tensors: Mapping[str, tuple[str, tuple[int, ...]]]) -> int:
     """Return the bytes of tensors with these types and shapes."""
@@ -152,6 +155,7 @@ class Plan:
     further_rounds: int = 1  # ... and so many more rounds were held
     slow_start_after_idle: bool = True  # of TCP
     socket_buffer: int | None = None  # bytes that a socket holds at most; None: plenty
+    encryption: bool = False  # nodes prove with keys who they are, and encrypt what they send
     # How messages are packed, by tier and direction ("up", "down"), where they are at all.
     wire: dict[str, dict[str, str]] = field(default_factory=dict)
     trunks: tuple[LinkSpec, ...] = ()  # links between the routers of a graph
@@ -268,6 +272,11 @@ class Plan:
     def model_bytes(self) -> int:
         """The model's size as it travels, without header."""
         return size_of(self.tensors)
+
+    @property
+    def bytes_beside_tensors(self) -> int:
+        """What a message with a model has beside its tensors that is worth counting."""
+        return _ENCRYPTED_FRAME_BYTES * (1 + len(self.tensors)) if self.encryption else 0
 
     def trace(self, link: LinkSpec) -> Trace | None:
         """Return the trace that a link follows; None if it follows none."""

@@ -40,6 +40,7 @@ class Spool:
         self.status = root / "status.jsonl"
         self.interactive = root / "interactive"  # stop in Mininet's CLI before the nodes start
         self.captures = root / "captures"  # names of links whose packets to keep, one a line
+        self.secret = root / "secret"  # the run's keys are made from it; taken away at once
         self.workers_ready = root / "workers-ready"  # training may begin
         # Held by the runner as long as it lives, and what must end with it.
         self.lock = root / "lock"

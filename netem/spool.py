@@ -25,6 +25,7 @@ from netem import places
 _PREFIX = "metronome"
 _LONGEST_NAME = 60
 _LONGEST_SOCKET = 107  # characters of the path of a socket, which the guest puts into the spool
+_SECRET_BYTES = 32
 _ROOM = 8 << 20  # for what every run puts there
 
 
@@ -48,6 +49,13 @@ class LockedSpool(Spool):
                 f"{place}: cannot be written to ({error.strerror}); "
                 "free some room there or ask for permission"
             ) from None
+
+    def leave_secret(self) -> None:
+        """Leave random bytes for the launcher that nobody else can read."""
+        with os.fdopen(
+            os.open(self.secret, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb"
+        ) as f:
+            f.write(os.urandom(_SECRET_BYTES))
 
     def remember_session(self, leader: int) -> None:
         """Note a session that has to end with this run even if the runner is killed."""

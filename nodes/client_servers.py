@@ -128,8 +128,10 @@ class ClientServers:
         server = (name, self._addresses[name])
         if name not in self._packing:
             self._packing[name] = PackedServer.of(self._spec, name, self._plan)
-        packing = self._packing[name]
-        return Parent(self._spec, self._plan, self._recorder, server=server, packing=packing)
+        packing, keys = self._packing[name], self._context.keys
+        return Parent(
+            self._spec, self._plan, self._recorder, server=server, keys=keys, packing=packing
+        )
 
     def _patience(self) -> float:
         """Return how long a model waits for those of other cells.

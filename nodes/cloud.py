@@ -50,6 +50,7 @@ def run(context: NodeContext) -> None:
         context.recorder,
         control=control,
         starts_empty=context.restarted > 0,
+        keys=context.keys,
         computer=_computer(context),
     )
     context.control.say(Bound())

@@ -79,7 +79,8 @@ class CloudConnection:
             self._parent.close()
 
     def _open(self) -> Parent:
-        self._parent = Parent(self._context.spec, self._context.plan, self._recorder)
+        context = self._context
+        self._parent = Parent(context.spec, context.plan, self._recorder, keys=context.keys)
         self._deadline = self._parent.deadline()
         return self._parent
 

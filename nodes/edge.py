@@ -29,6 +29,7 @@ def run(context: NodeContext) -> None:
         context.recorder,
         control=context.control if context.plan.moves else None,
         starts_empty=context.restarted > 0,
+        keys=context.keys,
     )
     above = CloudConnection(context)
     context.control.say(Bound())

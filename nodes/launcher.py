@@ -28,7 +28,6 @@ from contracts.control import (
     Occupy,
     Ready,
     RoundEnded,
-    Start,
     Stop,
     Vacate,
     Word,
@@ -45,6 +44,7 @@ from nodes.launch.global_rounds import GlobalRounds
 from nodes.launch.link_probes import probe_links
 from nodes.launch.processes import NodeFailed, NodeProcesses
 from nodes.launch.rehearsal import rehearse
+from nodes.launch.run_keys import RunKeys, take_secret
 from nodes.launch.shared_devices import SharedDevices
 from nodes.node_process import run_node
 from nodes.records import Records
@@ -96,6 +96,7 @@ class Launch:
     def __init__(self, plan: Plan, run_dir: Path, spool: Spool, records: Records) -> None:
         self.plan, self.run_dir, self.spool, self.records = plan, run_dir, spool, records
         self.network: Any = None
+        self.keys: RunKeys | None = None  # made once the nodes are forked: none has all of them
         self.timeline: Timeline | None = None
         self.background: BackgroundTraffic | None = None
         self.captures: list[Capture] = []
@@ -155,9 +156,13 @@ class Launch:
         gc.freeze()  # the collector would touch, and so copy, every page in every child
         if self.plan.pause != "sleep":
             syscalls.let_kernel_threads_run_first()
-        rehearse()
+        rehearse(self.plan.encryption)
         self.network = Network(self.plan, self._run_node)
-        self.processes = NodeProcesses(self.plan, self.network, self.records, self._on_word)
+        if self.plan.encryption:
+            self.keys = RunKeys(self.plan, take_secret(self.spool))
+        self.processes = NodeProcesses(
+            self.plan, self.network, self.records, self._on_word, self.keys
+        )
         self.devices = SharedDevices(self.plan, self.processes.say)
         if self.plan.moves or self.plan.timeline or self.plan.traces:
             links = self.network.links
@@ -166,7 +171,9 @@ class Launch:
             self.background = BackgroundTraffic(self.plan, self.network)
 
     def _run_node(self, name: str, line: socket.socket) -> None:
-        """Be a node: called in the process of its host."""
+        """Be a node: called in the process of its host, which may be a fork with all keys."""
+        if self.keys is not None:
+            self.keys.forget()
         run_node(self.plan.node(name), self.plan, self.run_dir, self.spool, Control(line))
 
     def _command_line(self) -> None:
@@ -193,7 +200,7 @@ class Launch:
         for role in _START_ORDER:
             names = [node.name for node in self.plan.nodes if node.role == role]
             for name in names:
-                self.processes.order(name, Start())
+                self.processes.start(name)
             if role in _SERVERS:
                 self._follow_until(Bound, set(names), deadline)
         self._follow_until(Ready, {node.name for node in self.plan.nodes}, deadline)

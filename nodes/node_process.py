@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from contracts.control import Done, Failed, Listen, Listening, Measure, Start, Word
+from contracts.control import Done, Failed, Keys, Listen, Listening, Measure, Start, Word
 from contracts.plan import NodeSpec, Plan
 from contracts.spool import Spool
 from contracts.training import Trainer
@@ -30,6 +30,7 @@ class NodeContext:
     spool: Spool
     control: Control
     recorder: Recorder
+    keys: Keys | None = None  # None: nobody proves who they are in this run
     restarted: int = 0  # how many earlier processes of this node the timeline has ended
 
     @property
@@ -58,10 +59,15 @@ def run_node(spec: NodeSpec, plan: Plan, run_dir: Path, spool: Spool, control: C
     """
     if plan.pause != "sleep":
         syscalls.run_in_order_of_waking()
-    while not isinstance(order := control.wait_for(Start, Listen, Measure), Start):
-        _take_part_in_probe(control, order)
+    keys = None
+    while not isinstance(order := control.wait_for(Start, Keys, Listen, Measure), Start):
+        if isinstance(order, Keys):
+            keys = order
+        else:
+            _take_part_in_probe(control, order)
     rights.give_up()
-    context = NodeContext(spec, plan, run_dir, spool, control, Recorder(control), order.restarted)
+    recorder = Recorder(control)
+    context = NodeContext(spec, plan, run_dir, spool, control, recorder, keys, order.restarted)
     try:
         importlib.import_module(f"nodes.{spec.role}").run(context)
     except Exception as error:

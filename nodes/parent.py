@@ -1,5 +1,6 @@
 """A child's link to one server above it: join, receive models, send updates."""
 
+from contracts.control import Keys
 from contracts.events import Phase
 from contracts.messages import GLOBAL_ROUND, REASON, SENT_AT, Kind
 from contracts.plan import NodeSpec, Plan
@@ -32,13 +33,14 @@ class Parent:
         recorder: Recorder,
         port: int = PORT,
         server: tuple[str, str] | None = None,
+        keys: Keys | None = None,
         packing: PackedServer | None = None,
     ) -> None:
         self._spec, self._plan, self._recorder = spec, plan, recorder
         self.name, address = server or spec.servers[0]
         self._packing = packing or PackedServer.of(spec, self.name, plan)
         self.endpoint = ClientEndpoint(
-            spec.name, self.name, address, plan.limits.message, self._on_refusal, port
+            spec.name, self.name, address, plan.limits.message, self._on_refusal, port, keys
         )
         self._expected = Expected(
             kinds=frozenset({Kind.MODEL, Kind.DATA, Kind.STOP, Kind.REFUSED, Kind.WELCOME}),

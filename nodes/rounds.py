@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import zmq
 
+from contracts.control import Keys
 from contracts.events import Details, Phase
 from contracts.messages import GLOBAL_ROUND, SENT_AT, Kind
 from contracts.plan import NodeSpec, Plan
@@ -14,6 +15,7 @@ from nodes.joining import admit
 from nodes.packing import PackedChildren
 from nodes.recorder import Recorder, now
 from nodes.serving.attendance import Attendance
+from nodes.serving.claims import Claims
 from nodes.serving.late_updates import LatePolicy, RoundFailed
 from nodes.serving.membership import first_members
 from nodes.serving.participation import Participation
@@ -48,15 +50,19 @@ class RoundServer:
         control: Control | None = None,
         starts_empty: bool = False,
         computer: Computer | None = None,
+        keys: Keys | None = None,
     ) -> None:
         self._spec, self._plan, self._method = spec, plan, method
-        self.endpoint = ServerEndpoint(spec.name, plan.limits.message, self._on_refusal, port)
+        self.endpoint = ServerEndpoint(
+            spec.name, plan.limits.message, self._on_refusal, port, keys, plan.moves
+        )
         self._packing = PackedChildren.of(spec, plan)
         shapes = method.update_shapes(plan.tensors)
         self._shapes = self._packing.update_shapes(shapes) if self._packing else shapes
         self._log = RoundLog(spec.name, recorder)
         self._training = ServerTraining(method, computer, self._log)
         self._shared_data = SharedData(method, self.endpoint, self._log)
+        self._claims = Claims(plan)
         self._late = LatePolicy(plan.limits)
         self._attendance = Attendance(
             () if starts_empty else first_members(spec, plan),
@@ -188,13 +194,14 @@ class RoundServer:
         return arrivals
 
     def _accept(self, message: Message, arrived: float, answers: int | None = None) -> bool:
-        """Combine and record an update; False if the method refuses it.
+        """Combine and record an update; False if it is refused.
 
         `answers` is recorded where an update may answer the model of an earlier round.
         """
         size = sum(t.nbytes for t in message.tensors.values())
         package, to_unpack = Package(message.meta, message.tensors), 0
         try:
+            self._claims.check(message.sender, message.meta, self._shared_data.samples)
             if self._packing:
                 package.tensors = self._packing.incoming(message.sender, package.tensors)
                 to_unpack = self._packing.bytes_moved(package.tensors)

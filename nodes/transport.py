@@ -1,6 +1,8 @@
 """Messages between a server and its children: ZeroMQ ROUTER and DEALER sockets over TCP.
 
-Tensors are sent and received without copying them.
+Tensors are handed over without copying them. With keys (contracts.control.Keys) both ends prove who
+they are, and all is encrypted, which copies. A child's address at its server is then its public
+key: it only ever passes encrypted, so nobody else can take the address.
 """
 
 import contextlib
@@ -12,8 +14,10 @@ from typing import Any, cast
 
 import zmq
 
+from contracts.control import Keys
 from contracts.messages import REASON, SENT_AT, Kind
 from nodes.control import Control
+from nodes.gate import Gate
 from nodes.recorder import now
 from protocols.wire import Expected, Message, Refused, decode, encode
 
@@ -81,7 +85,7 @@ class Endpoint:
         """Decode a message; Refused unless it is signed by who is at the other end of the line."""
         message = decode([frame.buffer for frame in frames], expected)
         if message.sender != sender:
-            raise Refused("malformed", f"signed by {message.sender!r}", sender)
+            raise Refused("identity", f"signed by {message.sender!r}", sender)
         if not isinstance(message.meta.get(SENT_AT), float):
             raise Refused("malformed", "does not say when it was sent", sender)
         return message
@@ -116,41 +120,72 @@ def first_with_message(
 
 
 class ServerEndpoint(Endpoint):
-    """The upper end of the links to a server's children, which it addresses by name."""
+    """The upper end of the links to a server's children, which it addresses by name.
 
-    def __init__(self, name: str, max_bytes: int, on_refusal: OnRefusal, port: int = PORT) -> None:
+    With `keys`, only children that prove who they are can connect (nodes.gate).
+    """
+
+    def __init__(
+        self,
+        name: str,
+        max_bytes: int,
+        on_refusal: OnRefusal,
+        port: int = PORT,
+        keys: Keys | None = None,
+        children_leave: bool = False,
+    ) -> None:
         super().__init__(name, zmq.ROUTER, max_bytes, on_refusal)
         self._socket.setsockopt(zmq.ROUTER_MANDATORY, 1)
         self._socket.setsockopt(zmq.ROUTER_HANDOVER, 1)
         self._socket.setsockopt(zmq.BACKLOG, _BACKLOG)
+        self._gate = None
+        if keys is not None:
+            self._gate = Gate(self._context, self._socket, keys, children_leave)
         self._socket.bind(f"tcp://*:{port}")
 
     def send(self, child: str, message: Message) -> None:
         """Send a message to a child, without waiting for it to arrive."""
-        self._send([child.encode()], message)
+        route = child.encode() if self._gate is None else self._gate.route_to(child)
+        self._send([route], message)
 
     def receive(self, deadline: float, expected: Expected) -> Message | None:
         """Wait for the next acceptable message; None at the deadline. Others are refused."""
         while (frames := self._frames(deadline)) is not None:
+            self._note_strangers()
             route = frames[0].bytes
-            child = _name_of(route)
+            child = _name_of(route) if self._gate is None else self._gate.prover(frames[0])
             try:
+                if self._gate is not None and self._gate.name_at(route) != child:
+                    raise Refused("identity", "came from an address that is not its own", child)
                 return self._decoded(frames[1:], expected, child)
             except Refused as refusal:
                 self._refuse(route, child, refusal)
                 if now() > deadline:
                     break  # a flood of nonsense must not keep us beyond the deadline
+        self._note_strangers()
         return None
 
     def refuse(self, child: str, refusal: Refused) -> None:
         """Do not accept what this child sent: count it, record it, and tell the child."""
-        self._refuse(child.encode(), child, refusal)
+        route = child.encode() if self._gate is None else self._gate.route_to(child)
+        self._refuse(route, child, refusal)
+
+    def close(self, abandon: bool = False) -> None:
+        """Close once everything sent has left; with `abandon` at once, dropping what has not."""
+        if self._gate is not None:
+            self._gate.close(self._socket)
+        super().close(abandon)
 
     def _refuse(self, route: bytes, child: str, refusal: Refused) -> None:
         self._note(child, refusal)
         notice = Message(Kind.REFUSED, self.name, 0, {REASON: refusal.reason})
         with contextlib.suppress(zmq.ZMQError):  # the sender is gone
             self._send([route], notice)
+
+    def _note_strangers(self) -> None:
+        """Record who was turned away meanwhile; their connections are closed, which tells them."""
+        for stranger in self._gate.turned_away() if self._gate else ():
+            self._note(stranger, Refused("stranger", "has no key of this run", stranger))
 
 
 def _name_of(route: bytes) -> str:
@@ -171,10 +206,15 @@ class ClientEndpoint(Endpoint):
         max_bytes: int,
         on_refusal: OnRefusal,
         port: int = PORT,
+        keys: Keys | None = None,
     ) -> None:
         super().__init__(name, zmq.DEALER, max_bytes, on_refusal)
         self.parent = parent
-        self._socket.setsockopt(zmq.IDENTITY, name.encode())
+        self._socket.setsockopt(zmq.IDENTITY, (keys.public if keys else name).encode())
+        if keys is not None:
+            self._socket.setsockopt(zmq.CURVE_SERVERKEY, keys.servers[parent].encode())
+            self._socket.setsockopt(zmq.CURVE_PUBLICKEY, keys.public.encode())
+            self._socket.setsockopt(zmq.CURVE_SECRETKEY, keys.secret.encode())
         self._socket.connect(f"tcp://{address}:{port}")
 
     def send(self, message: Message) -> None:

@@ -114,6 +114,8 @@ class Runner:
             log = self._files.network_log
             if interactive:
                 spool.interactive.touch()
+            if self._prepared.plan.encryption:
+                spool.leave_secret()
             if captures:
                 spool.captures.write_text("\n".join(captures))
             readable = self._readable()

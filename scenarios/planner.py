@@ -67,6 +67,7 @@ def plan(scenario: Scenario, facts: TaskFacts, run: str, trainer: str) -> Plan:
         slow_start_after_idle=scenario.transport.slow_start_after_idle,
         socket_buffer=None if buffer is None else quantities.size_in_bytes(buffer),
         wire=packing.planned(scenario.wire, scenario.topology.tiers),
+        encryption=scenario.transport.encryption,
         trunks=wiring.trunk_specs(scenario.topology),
         routes=graph_hosts.routes(scenario.topology),
     )

@@ -49,8 +49,9 @@ def _round_seconds(plan: Plan, link: LinkSpec, crossing: int) -> float:
     if link.is_trunk:  # updates may cross it in either direction: the slower one counts
         slower = min((link.up, link.down), key=lambda way: (way and way.rate) or inf)
         ways = ((slower, plan.update_bytes), (slower, plan.model_bytes))
+    beside = plan.bytes_beside_tensors
     return sum(
-        Transfer(crossing * size, shape.rate, 0.0, 0.0).ideal_seconds
+        Transfer(crossing * (size + beside), shape.rate, 0.0, 0.0).ideal_seconds
         for shape, size in ways
         if shape is not None and shape.rate is not None
     )

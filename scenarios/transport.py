@@ -25,6 +25,7 @@ class Transport(TierTransport):
 
     slow_start_after_idle: bool = True  # a connection that was idle begins with a small window
     offload: bool = True  # packets of many frames on fast links (netem.offload)
+    encryption: bool = True  # nodes prove with keys who they are (docs/wire.md)
     buffer: Size | None = None  # the most that a socket holds, sending or receiving
     tiers: dict[Tier, TierTransport] = Field(default_factory=dict)
 

@@ -34,6 +34,7 @@ _TORCH_BYTES = 400 << 20
 # The model as received, as trained, as being sent, the kernel's copies in flight, and one that a
 # parent keeps if its method needs all updates at once.
 _MODELS_PER_NODE = 6
+_MODELS_ENCRYPTED = 2  # besides: what is being encrypted or decrypted, and what that gave
 # Debian 12's Mininet imports distutils, for which setuptools would put all of itself.
 _PLAIN_DISTUTILS = "export SETUPTOOLS_USE_DISTUTILS=stdlib\n" if sys.version_info < (3, 12) else ""
 _START_NANOSECONDS = 1_767_225_600 * 10**9  # the guest's date on the virtual clock: 2026-01-01
@@ -44,7 +45,8 @@ def memory_needed(plan: Plan) -> int:
     servers = sum(1 for node in plan.nodes if node.children)
     rounds = plan.rounds * plan.settings.get("edge_rounds", 1)
     drawn = plan.settings.get("clients_per_round", 0) * rounds * servers or len(plan.nodes)
-    models = _MODELS_PER_NODE * min(len(plan.nodes), drawn + servers) + 4 * servers
+    a_part = _MODELS_PER_NODE + (_MODELS_ENCRYPTED if plan.encryption else 0)
+    models = a_part * min(len(plan.nodes), drawn + servers) + 4 * servers
     held = max(plan.model_bytes, plan.update_bytes)
     a_node = _NODE_BYTES + 2 * plan.supply_bytes
     torch = _LIBRARIES_BYTES + _TORCH_BYTES * len(plan.nodes) if plan.trainer == "inline" else 0

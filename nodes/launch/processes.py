@@ -10,6 +10,7 @@ from contracts import status
 from contracts.control import Bound, Done, Failed, Ready, Start, Word
 from contracts.plan import Plan
 from nodes.control import Control
+from nodes.launch.run_keys import RunKeys
 from nodes.records import Records
 
 Answer = TypeVar("Answer", bound=Word)
@@ -29,10 +30,15 @@ class NodeProcesses:
     """
 
     def __init__(
-        self, plan: Plan, network: Any, records: Records, on_word: Callable[[str, Word], None]
+        self,
+        plan: Plan,
+        network: Any,
+        records: Records,
+        on_word: Callable[[str, Word], None],
+        keys: RunKeys | None = None,
     ) -> None:
         self._plan, self._network, self._records = plan, network, records
-        self._on_word = on_word
+        self._on_word, self._keys = on_word, keys
         self._selector = selectors.DefaultSelector()
         self._controls: dict[str, Control] = {}
         self._said: dict[type[Word], set[str]] = {Bound: set(), Ready: set(), Done: set()}
@@ -49,6 +55,10 @@ class NodeProcesses:
     def have_said(self, kind: type[Word]) -> set[str]:
         """Return the nodes that have said bound, ready or done; the set grows as they do."""
         return self._said[kind]
+
+    def start(self, node: str) -> None:
+        """Have a node play its role, for the first time."""
+        self._start(node, Start())
 
     def order(self, node: str, order: Word) -> None:
         """Tell something to a node that must be there."""
@@ -95,10 +105,16 @@ class NodeProcesses:
     def restart(self, node: str) -> None:
         """Start a new process for a node that was crashed, for the timeline."""
         self._network.host(node).restart()
-        control = self._open(node)
+        self._open(node)
         self.gone.discard(node)
         self._restarts[node] = self._restarts.get(node, 0) + 1
-        control.say(Start(self._restarts[node]))
+        self._start(node, Start(self._restarts[node]))
+
+    def _start(self, node: str, start: Start) -> None:
+        """Give a node its keys, the same ones in each of its lives, and start its role."""
+        if self._keys is not None:
+            self._controls[node].say(self._keys.of(node))
+        self._controls[node].say(start)
 
     def _read_node(self, name: str) -> None:
         try:

@@ -9,8 +9,11 @@ import contextlib
 import os
 import signal
 import socket
+from functools import partial
 
-from contracts.control import Ready, Start
+import zmq
+
+from contracts.control import Keys, Ready, Start
 from contracts.messages import Kind
 from netem import netlink, requests
 from nodes.control import Control
@@ -24,12 +27,12 @@ _PATIENCE_SECONDS = 60.0
 _MESSAGE_BYTES = 1 << 20
 
 
-def rehearse() -> None:
+def rehearse(encrypted: bool) -> None:
     """Hold the rehearsal; call it last before the hosts are forked."""
     from netem.mininet_parts import LOOPBACK, fork_with_network
 
     loopback_up = requests.set_link_up(LOOPBACK)
-    pid, line, route = fork_with_network("rehearsal", _play)
+    pid, line, route = fork_with_network("rehearsal", partial(_play, encrypted))
     netlink.send(route, loopback_up, "loopback of the rehearsal")
     control = Control(line)
     with contextlib.suppress(ConnectionError):  # it failed: nothing is lost but time
@@ -41,18 +44,25 @@ def rehearse() -> None:
     route.close()
 
 
-def _play(_name: str, line: socket.socket) -> None:
+def _play(encrypted: bool, _name: str, line: socket.socket) -> None:
     """Be both a server and its client, until the client has joined."""
     control = Control(line)
     control.wait_for(Start)
-    server = ServerEndpoint("server", _MESSAGE_BYTES, _ignore)
-    client = ClientEndpoint("client", "server", _ADDRESS, _MESSAGE_BYTES, _ignore)
+    keys = _keys_of_both() if encrypted else None
+    server = ServerEndpoint("server", _MESSAGE_BYTES, _ignore, keys=keys)
+    client = ClientEndpoint("client", "server", _ADDRESS, _MESSAGE_BYTES, _ignore, keys=keys)
     ask_to_join(client)
     server.receive(now() + _PATIENCE_SECONDS, _expecting(Kind.JOIN))
     welcome(server, "client")
     client.receive(now() + _PATIENCE_SECONDS, _expecting(Kind.WELCOME))
     control.say(Ready())
     control.wait_for(Start)
+
+
+def _keys_of_both() -> Keys:
+    """Make keys that a server and its only client share."""
+    public, secret = (key.decode() for key in zmq.curve_keypair())
+    return Keys(public, secret, servers={"server": public}, children={"client": public})
 
 
 def _expecting(kind: Kind) -> Expected:

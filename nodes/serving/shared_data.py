@@ -5,6 +5,7 @@ import contextlib
 import zmq
 
 from contracts.messages import GLOBAL_ROUND, Kind
+from contracts.training import EXTRA_LABELS
 from nodes.serving.round_log import RoundLog
 from nodes.transport import ServerEndpoint
 from protocols.base import Server
@@ -17,6 +18,7 @@ class SharedData:
     def __init__(self, method: Server, endpoint: ServerEndpoint, log: RoundLog) -> None:
         self._method, self._endpoint, self._log = method, endpoint, log
         self._sent: set[str] = set()
+        self.samples = 0  # that every child has from it
 
     def send_to(self, children: list[str]) -> None:
         """Send the data to those without it; called ahead of the models, on the same links."""
@@ -24,6 +26,7 @@ class SharedData:
         package = self._method.data_to_share() if new else None
         if package is None:
             return
+        self.samples = len(package.tensors.get(EXTRA_LABELS, ()))
         for child in new:
             meta = {**package.meta, GLOBAL_ROUND: self._log.global_round}
             message = Message(

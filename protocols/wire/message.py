@@ -19,6 +19,9 @@ Reason = Literal[
     "extra-tensor",
     "checksum",
     "not-finite",
+    "identity",  # the sender calls itself what it is not
+    "stranger",  # a connection without a key of this run
+    "claim",  # it says of itself what the plan does not say
 ]
 REASONS: frozenset[str] = frozenset(get_args(Reason))
 

@@ -53,6 +53,7 @@ class Replay:
         phases = [event for event in events if event.phase in _PHASES]
         self._events = sorted(phases, key=lambda event: (event.start, event.end))
         self._links = UsedLinks(plan)
+        self._beside_tensors = plan.bytes_beside_tensors
         self._roles = {node.name: node.role for node in plan.nodes}
         self._supplies = {
             (e.node, e.peer, e.local_round): e.bytes
@@ -125,9 +126,10 @@ class Replay:
 
     def _size(self, event: Event) -> int:
         """Return a transfer's bytes, with any data sent ahead of the first model."""
+        size = event.bytes + self._beside_tensors
         if event.phase != Phase.DOWNLOAD:
-            return event.bytes
-        return event.bytes + self._supplies.get((event.node, event.peer, event.local_round), 0)
+            return size
+        return size + self._supplies.get((event.node, event.peer, event.local_round), 0)
 
 
 @cache

@@ -1,9 +1,11 @@
 """A whole run in a real guest: scenario, network, processes, bytes, records."""
 
 import csv
+import json
 import os
 import pty
 import subprocess
+import sys
 import time
 from itertools import pairwise
 from pathlib import Path
@@ -49,11 +51,14 @@ def test_a_tree_in_the_guest_trains_and_leaves_every_record_and_nothing_else(
         assert sum(float(later[part]) for part in parts) == pytest.approx(length, abs=1e-4)
 
 
-def test_the_interfaces_carry_the_models_and_the_overhead_of_tcp_only(tmp_path: Path) -> None:
+def test_the_interfaces_carry_the_models_and_the_overhead_of_tcp_and_keys_only(
+    tmp_path: Path,
+) -> None:
     outcome = emulated.run(TREE, tmp_path, "--backend", "guest")
 
     assert outcome.code == 0, outcome.output
-    assert 0.02 <= outcome.summary["wire_overhead"] <= 0.08
+    encryption = 11 * 33 / 246_824  # LeNet-5's ten tensors and the header, by what each has more
+    assert 0.02 <= outcome.summary["wire_overhead"] - encryption <= 0.08
 
 
 def test_an_ordinary_user_needs_no_root_for_the_guest(tmp_path: Path) -> None:
@@ -114,12 +119,35 @@ def _moved(folder: Path, rate: str) -> Moved:
 
 
 def test_mininets_own_command_line_works_before_the_run_goes_on(tmp_path: Path) -> None:
+    screen = _run_after_typing(tmp_path, "client1 ping -c 1 cloud")
+
+    assert "1 received" in screen
+    assert (tmp_path / "run" / "summary.json").exists()
+
+
+_STRANGER = (
+    "import sys, time, zmq; socket = zmq.Context().socket(zmq.DEALER); "
+    'socket.identity = b"client2"; socket.connect("tcp://" + sys.argv[1] + ":5555"); '
+    '[time.sleep(0.1) for _ in iter(lambda: socket.send(b"whatever it is, let me in"), 1)]'
+)
+
+
+def test_a_process_on_the_network_without_a_key_is_nobody_and_counted(tmp_path: Path) -> None:
+    _run_after_typing(tmp_path, f"client1 {sys.executable} -c '{_STRANGER}' cloud &")
+
+    summary = json.loads((tmp_path / "run" / "summary.json").read_text())
+    assert summary["refused"].keys() == {"stranger"}
+    assert summary["rounds"] == 1 and summary["failure"] is None
+
+
+def _run_after_typing(folder: Path, line: str) -> str:
+    """Run one round after typing a line into Mininet's own command line; return the screen."""
     ours, theirs = pty.openpty()
     one_round = ("--set", "protocol.rounds=1")
     process = subprocess.Popen(
-        emulated.command(STAR, tmp_path, "--backend", "guest", "--cli", *one_round),
+        emulated.command(STAR, folder, "--backend", "guest", "--cli", *one_round),
         env=emulated.environment(),
-        cwd=tmp_path,
+        cwd=folder,
         stdin=theirs,
         stdout=theirs,
         stderr=theirs,
@@ -127,7 +155,7 @@ def test_mininets_own_command_line_works_before_the_run_goes_on(tmp_path: Path) 
     )
     os.close(theirs)
     screen = ""
-    answers = [("mininet>", "client1 ping -c 1 cloud\n"), ("mininet>", "exit\n")]
+    answers = [("mininet>", f"{line}\n"), ("mininet>", "exit\n")]
     deadline = time.monotonic() + 120
     while process.poll() is None and time.monotonic() < deadline:
         try:
@@ -138,5 +166,4 @@ def test_mininets_own_command_line_works_before_the_run_goes_on(tmp_path: Path) 
             os.write(ours, answers.pop(0)[1].encode())
 
     assert process.wait(60) == 0, screen
-    assert "1 received" in screen
-    assert (tmp_path / "run" / "summary.json").exists()
+    return screen

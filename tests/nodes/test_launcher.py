@@ -95,8 +95,12 @@ class Network:
 class AtOnce:
     """A trainer that gives back the model it was given."""
 
+    samples: ClassVar[int] = 10  # of every client
+
     def submit(self, task: Task) -> Pending:
-        self._result = Result(task.tensors, samples=10, steps=1, loss=0.5, host_seconds=0.0)
+        self._result = Result(
+            task.tensors, samples=self.samples, steps=1, loss=0.5, host_seconds=0.0
+        )
         return self
 
     def result(self, deadline_seconds: float) -> Result:
@@ -114,11 +118,11 @@ def launch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable
     monkeypatch.setattr(node_process, "make_trainer", lambda *_: AtOnce())
     # Ports of this test's own, since all nodes share one network namespace with other tests.
     port = free_port()
-    monkeypatch.setattr(RoundServer.__init__, "__defaults__", (port, None, False, None))
-    monkeypatch.setattr(Parent.__init__, "__defaults__", (port, None, None))
+    monkeypatch.setattr(RoundServer.__init__, "__defaults__", (port, None, False, None, None))
+    monkeypatch.setattr(Parent.__init__, "__defaults__", (port, None, None, None))
     monkeypatch.setattr(probe, "PORT", free_port())
     monkeypatch.setattr(gc, "freeze", lambda: None)
-    monkeypatch.setattr(launcher, "rehearse", lambda: None)  # it makes a network namespace
+    monkeypatch.setattr(launcher, "rehearse", lambda _: None)  # it makes a network namespace
 
     def run(
         seconds_per_step: float = 0.0, workers_load_seconds: float = 0.0, **sections: Any
@@ -132,6 +136,7 @@ def launch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable
                 visits=tuple((name, "127.0.0.1") for name, _ in node.visits),
                 addresses=dict.fromkeys(node.addresses, "127.0.0.1"),
                 seconds_per_step=seconds_per_step,
+                samples=AtOnce.samples,
             )
             for node in plan.nodes
         ]

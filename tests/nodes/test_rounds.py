@@ -25,7 +25,7 @@ def build() -> Iterator[Build]:
 
 
 def test_a_round_combines_what_every_child_sends(build: Build) -> None:
-    star = build(2)
+    star = build(2, samples=[30, 10])
     star.join("client1", "client2")
 
     answers = [
@@ -88,7 +88,7 @@ def test_what_may_not_delay_anybody_happens_once_the_models_are_sent(build: Buil
     def client() -> None:
         star.parents["client1"].next_model()
         received.set()
-        star.parents["client1"].send_update(1, Package({"samples": 1}, model(1)))
+        star.parents["client1"].send_update(1, Package({"samples": 10}, model(1)))
 
     aside(client)
     star.server.run(1, 1, after_sending=lambda: _expect(received))
@@ -159,9 +159,10 @@ def test_an_update_of_a_stranger_is_not_counted(build: Build) -> None:
         (Package({"samples": 10}, model(1) | {"bias": np.zeros(9, np.float32)}), "shape"),
         (Package({"samples": 10}, model(float("nan"))), "not-finite"),
         (Package({}, model(1)), "malformed"),
-        (Package({"samples": -1}, model(1)), "malformed"),
+        (Package({"samples": -1}, model(1)), "claim"),
+        (Package({"samples": 11}, model(1)), "claim"),
     ],
-    ids=["missing", "shape", "nan", "no samples", "negative samples"],
+    ids=["missing", "shape", "nan", "no samples", "negative samples", "more samples than it has"],
 )
 def test_a_bad_update_is_refused_and_its_sender_told(
     build: Build, package: Package, reason: str

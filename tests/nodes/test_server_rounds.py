@@ -19,7 +19,7 @@ from protocols.base import Facts, Package, Tensors
 from protocols.wire import Message
 from tests.support.lines import PATIENCE, aside, free_port, soon
 from tests.support.scenario_trees import TENSORS, planned, star_scenario
-from tests.support.stars import Listener, model
+from tests.support.stars import Listener, local_nodes, model
 
 NAMES = tuple(f"client{number}" for number in range(1, 7))
 STEP_SECONDS = 0.02
@@ -53,8 +53,7 @@ class Cloud:
     def __init__(self, kind: Any, **settings: Any) -> None:
         own = {"clients_per_round": 2, **settings}
         plan = planned(star_scenario(clients=6, limits={"join": "5s", "round": "5s"}))
-        local = [dataclasses.replace(node, parent_address="127.0.0.1") for node in plan.nodes]
-        self.plan: Plan = dataclasses.replace(plan, nodes=tuple(local), settings=own)
+        self.plan: Plan = dataclasses.replace(plan, nodes=local_nodes(plan), settings=own)
         self.trainer, self.listener, port = Doubling(), Listener(), free_port()
         spec = dataclasses.replace(
             self.plan.node("cloud"), samples=20, seconds_per_step=STEP_SECONDS
@@ -95,7 +94,8 @@ class Cloud:
         parent = self.parents[name]
         while (message := parent.receive(soon())) is None or message.kind != "model":
             assert message is not None
-        parent.send_update(message.local_round, Package({"samples": 10}, model(value)))
+        samples = 10 + len(self.method.data.get("labels", ()))
+        parent.send_update(message.local_round, Package({"samples": samples}, model(value)))
         return message
 
     def close(self) -> None:

@@ -94,6 +94,7 @@ def test_staleness_is_how_many_models_the_server_made_meanwhile() -> None:
         sent = {name: star.take(name) for name in NAMES}
         star.send("client1", sent["client1"], 1)
         star.send("client1", star.take("client1"), 1)
+        star.take("client1")  # its second update has been taken
         star.send("client3", sent["client3"], 1)
         running.result(PATIENCE)
 

@@ -254,7 +254,7 @@ def refused_notice(raw: "zmq.Socket[bytes]") -> Message:
         ([b"\x00" * 100, b"more"], "malformed"),
         (encode(update("client1"))[:-1], "truncated"),
         (encode(Message("riddle", "client1", 1)), "kind"),
-        (encode(Message("update", "client2", 1, {"sent_at": 1.0})), "malformed"),
+        (encode(Message("update", "client2", 1, {"sent_at": 1.0})), "identity"),
         (encode(Message("update", "client1", 1, {})), "malformed"),
     ],
     ids=["noise", "empty", "zeros", "short", "unknown kind", "signed by another", "undated"],
@@ -320,8 +320,8 @@ def test_a_client_refuses_what_its_parent_did_not_sign_and_waits_on(ends: Ends) 
     received = client.receive(soon(), ANYTHING)
 
     assert received is not None and received.local_round == 2
-    assert refused == [("cloud", "malformed")]
-    assert client.refused == {"malformed": 1}
+    assert refused == [("cloud", "identity")]
+    assert client.refused == {"identity": 1}
 
 
 def test_a_child_can_be_told_that_what_it_meant_was_not_accepted(ends: Ends) -> None:

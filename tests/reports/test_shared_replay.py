@@ -22,7 +22,7 @@ def plan_with_shared(rate: float, own: float = 100.0, delay: str = "0ms") -> Pla
     rates = {"client-cloud": own, "cloud": rate}
     links = {name: {"rate": f"{frames * FRAME_BITS:.0f}bit"} for name, frames in rates.items()}
     links["client-cloud"]["delay"] = delay
-    return planned(star_scenario(2, links=links))
+    return planned(star_scenario(2, links=links, transport={"encryption": False}))
 
 
 def one_round(transfer: float, computing: float) -> list[Event]:

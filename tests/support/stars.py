@@ -2,8 +2,9 @@
 
 import dataclasses
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain, repeat
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import zmq
 
 from contracts.control import Events
 from contracts.events import EventFields, Phase
-from contracts.plan import Plan
+from contracts.plan import NodeSpec, Plan
 from nodes.control import Control
 from nodes.parent import Parent
 from nodes.recorder import Recorder
@@ -25,6 +26,19 @@ from tests.support.scenario_trees import TENSORS, planned, star_scenario
 
 def model(value: float) -> dict[str, np.ndarray]:
     return {name: np.full(shape, value, dtype) for name, (dtype, shape) in TENSORS.items()}
+
+
+def local_nodes(plan: Plan, samples: Sequence[int] = ()) -> tuple[NodeSpec, ...]:
+    """Return the nodes as processes of this machine, the clients with so many samples, or 10."""
+    numbers = chain(samples, repeat(10))
+    return tuple(
+        dataclasses.replace(
+            node,
+            parent_address=node.parent and "127.0.0.1",
+            samples=next(numbers) if node.role == "client" else node.samples,
+        )
+        for node in plan.nodes
+    )
 
 
 class Listener:
@@ -48,11 +62,10 @@ class Listener:
 class Star:
     """A cloud's server and its clients' connections, all in this process."""
 
-    def __init__(self, clients: int, **limits: Any) -> None:
+    def __init__(self, clients: int, samples: Sequence[int] = (), **limits: Any) -> None:
         limits = {"join": "5s", "round": "5s", **limits}
         plan = planned(star_scenario(clients=clients, limits=limits))
-        local = [dataclasses.replace(node, parent_address="127.0.0.1") for node in plan.nodes]
-        self.plan: Plan = dataclasses.replace(plan, nodes=tuple(local))
+        self.plan: Plan = dataclasses.replace(plan, nodes=local_nodes(plan, samples))
         self.port = free_port()
         self.listener = Listener()
         self.method = fedavg.Server(fedavg.Settings(rounds=1), model(0))
@@ -94,8 +107,8 @@ def stars() -> Iterator[Build]:
     """Yield a function that makes stars; they are all closed at the end."""
     made: list[Star] = []
 
-    def one(clients: int, **limits: Any) -> Star:
-        made.append(Star(clients, **limits))
+    def one(clients: int, **options: Any) -> Star:
+        made.append(Star(clients, **options))
         return made[-1]
 
     yield one
