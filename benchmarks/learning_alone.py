@@ -131,8 +131,14 @@ def learn(
 
     Ends after the round that reached the target where the scenario says `stop = "target"`.
     """
-    if scenario.topology.kind not in ("star", "tree"):
-        raise BadInput("learning_alone: stars and trees only, where all wait for each other")
+    method = registry.method(scenario.protocol.name)
+    selects = any(kind.select is not Server.select for kind in (method.Server, method.Edge))
+    unsteady = scenario.availability or scenario.timeline or scenario.limits.late != "abort"
+    if scenario.topology.kind not in ("star", "tree") or method.streams or selects or unsteady:
+        raise BadInput(
+            "learning_alone: stars and trees only, with a method of rounds, whose clients are drawn"
+            " by the seed, always there and all waited for; run this in its network"
+        )
     with tempfile.TemporaryDirectory() as folder:
         prepared = prepare(scenario, data, Path(folder) / "run")
         prepared.write()

@@ -78,7 +78,7 @@ def run(context: NodeContext) -> None:
 def facts_of(plan: Plan, server: NodeSpec) -> Facts:
     """Collect the numbers of the run that a method's formulas use."""
     samples = [node.samples for node in plan.nodes if node.role == "client"]
-    below = [plan.node(name) for name in context.spec.children]
+    below = [plan.node(name) for name in server.children]
     return Facts(
         clients=len(samples),
         institutions=sum(bool(node.children) for node in below),

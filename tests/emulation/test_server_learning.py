@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.learning_alone import learns_the_same
 from tests.support import emulated
-from tests.support.emulated import SMALL, TREE, Outcome
+from tests.support.emulated import SMALL, Outcome
 
 pytestmark = [pytest.mark.emulation, pytest.mark.beside]
 
@@ -39,25 +38,6 @@ def test_fsl_without_gamma_is_fedavg_to_the_bit_and_to_the_nanosecond(tmp_path: 
     for name in ("events.jsonl", "links.csv"):
         files = [(outcome.directory / name).read_bytes() for outcome in (ours, plain)]
         assert files[0] == files[1], name
-
-
-@pytest.mark.parametrize(
-    "scenario, settings",
-    [
-        (SCENARIO, ("protocol.name=dsl", "protocol.pretrain_epochs=2")),
-        (TREE, ("protocol.name=tempo", "protocol.c=2", "protocol.clients_per_round=1")),
-    ],
-    ids=["a star whose server learns and shares", "a tree that tunes epochs"],
-)
-def test_what_is_learned_does_not_depend_on_the_network(
-    tmp_path: Path, scenario: str, settings: tuple[str, ...]
-) -> None:
-    scenario = scenario.replace("local_epochs = 2\n", "")
-    words = [word for change in settings for word in ("--set", change)]
-    outcome = emulated.run(scenario, tmp_path, "--clock", "virtual", *words)
-    assert outcome.code == 0, outcome.output
-
-    assert learns_the_same(outcome.directory, None)
 
 
 def test_the_servers_own_training_takes_its_devices_time(tmp_path: Path) -> None:
