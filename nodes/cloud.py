@@ -11,6 +11,7 @@ import numpy as np
 from contracts.control import Bound, Go, Ready, Rejoining, RoundEnded
 from contracts.evaluations import GLOBAL
 from contracts.messages import EVALUATED_KEY, EVALUATED_OF, EVALUATED_ROUND, Kind
+from contracts.plan import NodeSpec, Plan
 from contracts.run_directory import RunDirectory, name_of_top
 from contracts.spool import ROUND_PREFIX
 from learning.training.learning_rate import learning_rate_in
@@ -38,9 +39,9 @@ def run(context: NodeContext) -> None:
     kept = checkpoint.read()
     if kept is not None:
         method.restore_state(Package(kept.meta, kept.tensors))
-    method.facts = _facts(context)
+    method.facts = facts_of(context.plan, context.spec)
     if context.method.sends_server_data:
-        method.data = _own_samples(context.run_dir)
+        method.data = own_samples(context.run_dir)
     control = context.control if context.plan.moves else None
     kind = StreamingServer if context.method.streams else RoundServer
     server = kind(
@@ -75,23 +76,23 @@ def run(context: NodeContext) -> None:
     save_final_model(context, last, method.model)
 
 
-def _facts(context: NodeContext) -> Facts:
+def facts_of(plan: Plan, server: NodeSpec) -> Facts:
     """Collect the numbers of the run that a method's formulas use."""
-    plan = context.plan
     samples = [node.samples for node in plan.nodes if node.role == "client"]
-    below = [plan.node(name) for name in context.spec.children]
+    below = [plan.node(name) for name in server.children]
     return Facts(
         clients=len(samples),
         institutions=sum(bool(node.children) for node in below),
         sampled=min(plan.settings.get("clients_per_round") or len(samples), len(samples)),
         samples=sum(samples),
-        server_samples=context.spec.samples,
+        server_samples=server.samples,
         batch_size=plan.training.batch_size,
         learning_rate=learning_rate_in(plan.training, 1),
     )
 
 
-def _own_samples(run_dir: Path) -> Tensors:
+def own_samples(run_dir: Path) -> Tensors:
+    """Read the samples that the server has itself."""
     with np.load(RunDirectory(run_dir).server_data, allow_pickle=False) as stored:
         return dict(stored)
 
