@@ -42,9 +42,12 @@ down = "fp16"
 """
 
 
-def star(folder: Path, wire: str, protocol: str = "fedavg", more: str = "") -> emulated.Outcome:
+def star(
+    folder: Path, wire: str, protocol: str = "fedavg", more: str = "", rounds: int = 6
+) -> emulated.Outcome:
     folder.mkdir()
-    return run(folder, STAR.replace("PROTOCOL", protocol) + wire + more)
+    scenario = STAR.replace("PROTOCOL", protocol).replace("rounds = 6", f"rounds = {rounds}")
+    return run(folder, scenario + wire + more)
 
 
 def sizes(outcome: emulated.Outcome, phase: str, peer: str | None = None) -> list[int]:
@@ -84,7 +87,9 @@ def test_the_largest_changes_are_enough_both_ways_and_after_a_crash(tmp_path: Pa
     crash = event(1.0, "crash", node="client2") + event(2.0, "restart", node="client2")
     wire = '[wire]\nup = "topk:0.2"\ndown = "topk:0.2+fp16"\n'
 
-    first, second = (star(tmp_path / name, wire, more=crash) for name in ("first", "second"))
+    first, second = (
+        star(tmp_path / name, wire, more=crash, rounds=14) for name in ("first", "second")
+    )
 
     for name in ("events.jsonl", "links.csv", "final.model"):
         assert (first.directory / name).read_bytes() == (second.directory / name).read_bytes()
