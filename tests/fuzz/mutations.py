@@ -116,7 +116,8 @@ def mutated_bytes(content: bytes, chance: Random) -> bytes:
 
 def as_csv(rows: Any) -> bytes:
     """Write rows, or what has become of them, as lines of a table."""
-    lines = [row if isinstance(row, list) else [row] for row in rows]
+    whole = rows if isinstance(rows, list) else [rows]
+    lines = [row if isinstance(row, list) else [row] for row in whole]
     return "\n".join(",".join(map(str, line)) for line in lines).encode("utf-8", "replace")
 
 
