@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.emulation.test_handover import event
-from tests.emulation.test_presence import run
+from tests.emulation.test_presence import TREE_NETWORK, run
 from tests.support import emulated
 
 pytestmark = [pytest.mark.emulation, pytest.mark.beside, pytest.mark.xdist_group("packing")]
@@ -20,15 +20,9 @@ client-cloud = { rate = "1mbit", delay = "10ms" }
 name = "PROTOCOL"
 rounds = 6
 """
-TREE = """
-edge = "laptop-core"
-[topology]
-kind = "tree"
-institutions = 2
-clients_per_institution = 2
-[links]
-client-edge = { rate = "1mbit", delay = "10ms" }
-edge-cloud = { rate = "10mbit", delay = "10ms" }
+TREE = (
+    TREE_NETWORK
+    + """
 [protocol]
 name = "tempo"
 rounds = 3
@@ -40,6 +34,7 @@ up = "topk:0.1+int8"
 up = "fp16"
 down = "fp16"
 """
+)
 
 
 def star(

@@ -46,7 +46,7 @@ clients_per_round = 3
 on = "4s"
 off = "3s"
 """
-TREE = """
+TREE_NETWORK = """
 edge = "laptop-core"
 [topology]
 kind = "tree"
@@ -55,12 +55,17 @@ clients_per_institution = 2
 [links]
 client-edge = { rate = "1mbit", delay = "10ms" }
 edge-cloud = { rate = "10mbit", delay = "10ms" }
+"""
+TREE = (
+    TREE_NETWORK
+    + """
 [protocol]
 name = "tempo"
 rounds = 5
 c = 2
 edge_rounds = 2
 """
+)
 
 
 def run(folder: Path, text: str) -> emulated.Outcome:

@@ -10,7 +10,7 @@ import pytest
 
 from protocols.wire import read_file
 from tests.emulation.test_handover import event
-from tests.emulation.test_presence import run
+from tests.emulation.test_presence import TREE_NETWORK, run
 from tests.support import emulated
 
 pytestmark = [pytest.mark.emulation, pytest.mark.beside, pytest.mark.xdist_group("streaming")]
@@ -29,21 +29,16 @@ device = {{ speed = "1e12", overhead = "1500ms", memory = "1gb" }}
 EQUAL_STAR = STAR.replace("[hosts.client4]\n", "").replace(
     'device = {{ speed = "1e12", overhead = "1500ms", memory = "1gb" }}\n', ""
 )
-TREE = """
-edge = "laptop-core"
-[topology]
-kind = "tree"
-institutions = 2
-clients_per_institution = 2
-[links]
-client-edge = { rate = "1mbit", delay = "10ms" }
-edge-cloud = { rate = "10mbit", delay = "10ms" }
+TREE = (
+    TREE_NETWORK
+    + """
 [protocol]
 name = "fedbuff"
 rounds = 6
 edge_rounds = 2
 buffer = 2
 """
+)
 CRASHES = (
     event(2.5, "crash", node="cloud")
     + event(4.0, "restart", node="cloud")
