@@ -57,8 +57,7 @@ def test_the_interfaces_carry_the_models_and_the_overhead_of_tcp_and_keys_only(
     outcome = emulated.run(TREE, tmp_path, "--backend", "guest")
 
     assert outcome.code == 0, outcome.output
-    encryption = 11 * 33 / 246_824  # LeNet-5's ten tensors and the header, by what each has more
-    assert 0.02 <= outcome.summary["wire_overhead"] - encryption <= 0.08
+    assert 0.02 <= outcome.summary["wire_overhead"] - emulated.ENCRYPTION <= 0.08
 
 
 def test_an_ordinary_user_needs_no_root_for_the_guest(tmp_path: Path) -> None:

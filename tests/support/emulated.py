@@ -44,6 +44,9 @@ STAR = SMALL.format(
     devices='client = "laptop-core"\ncloud = "droplet-1gb"',
 )
 
+# What encryption adds to a LeNet-5 of 246,824 bytes: 33 to each of ten tensors and the header.
+ENCRYPTION = 11 * 33 / 246_824
+
 
 @dataclass
 class Outcome:
