@@ -177,6 +177,10 @@ class Plan:
             isinstance(event, HandoverEvent | CrashEvent | RestartEvent) for event in self.timeline
         )
 
+    def is_evaluated(self, round: int) -> bool:
+        """Whether the model of this round is one to evaluate; the last one always is."""
+        return round % self.evaluate_every == 0
+
     @property
     def servers_down(self) -> float:
         """For how many seconds, all together, servers are down that will be restarted."""

@@ -116,7 +116,7 @@ def save_final_model(context: NodeContext, round: int, model: Tensors) -> None:
 
 def submit_if_due(context: NodeContext, round: int, model: Tensors) -> None:
     """Give a round's model to the evaluator if this round is one to be evaluated."""
-    if round % context.plan.evaluate_every == 0:
+    if context.plan.is_evaluated(round):
         submit_for_evaluation(context, round, model)
 
 

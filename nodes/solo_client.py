@@ -31,7 +31,7 @@ def run(context: NodeContext) -> None:
             name, Phase.COMPUTE, start, now(), round, local_round=round, **timing
         )
         context.control.say(RoundEnded(round, now()))
-        if round % context.plan.evaluate_every == 0 or round == context.plan.rounds:
+        if context.plan.is_evaluated(round) or round == context.plan.rounds:
             submit_for_evaluation(context, round, model)
     save_final_model(context, context.plan.rounds, model)
     trainer.close()

@@ -27,7 +27,7 @@ class StopAtTarget:
         if plan.stop_at is None:
             return False
         while self._reached is None and self._next <= round - 2:
-            if self._next % plan.evaluate_every == 0 and self._verdict(self._next):
+            if plan.is_evaluated(self._next) and self._verdict(self._next):
                 self._reached = self._next
             self._next += 1
         return self._reached is not None and round > self._reached + plan.further_rounds
